@@ -45,8 +45,7 @@ int look_at_machine(const service::Options& options) {
     fmt::print("{}\n", boost::json::serialize(tributary::doctor::json_of(findings)));
   } else {
     fmt::print("{}{}", tributary::doctor::text_of(findings),
-               has_file ? ""
-                        : "No configuration: say with --config FILE which ports there will be.\n");
+               has_file ? "" : "No configuration: name one with --config FILE.\n");
   }
   return tributary::doctor::anything_wrong(findings) ? service::exit_runtime_failure
                                                      : service::exit_success;

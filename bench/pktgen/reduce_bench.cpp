@@ -51,7 +51,7 @@ private:
 class LeavesOfARoot {
 public:
   explicit LeavesOfARoot(const Reduce& reduce)
-      : reduce_(scenario::settled(reduce)), operands_(reduce_, seed), sequences_(reduce_.slots),
+      : reduce_(scenario::resolved(reduce)), operands_(reduce_, seed), sequences_(reduce_.slots),
         traffic_(reduce, one_port(), seed) {
     traffic_.start(now_);
     traffic_.begin_measuring(now_);

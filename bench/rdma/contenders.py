@@ -13,8 +13,8 @@ from path import INTERFACE, address
 
 OURS, XDP, CUBIC, BBR, UCX = "tributary", "af_xdp", "cubic", "bbr", "ucx"
 WRITER, SINK = 0, 1
-PATIENCE_SECONDS = 60
-SETTLE_SECONDS = 0.3
+TIMEOUT_SECONDS = 60
+PAUSE_SECONDS = 0.3
 LONGEST_XDP = 3000  # MTU
 OMIT_SECONDS = 1  # of TCP's slow start
 
@@ -37,14 +37,14 @@ def contenders(path, options, folder):
     return found
 
 
-def talk(command, patience=PATIENCE_SECONDS, **environment):
+def talk(command, timeout=TIMEOUT_SECONDS, **environment):
     """Runs a program to its end; returns its standard output. Raises RunFailed."""
     with processes.running(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}) as child:
         try:
-            out, error = child.communicate(timeout=patience)
+            out, error = child.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            raise RunFailed(f"did not finish in {patience} s") from None
+            raise RunFailed(f"did not finish in {timeout} s") from None
     if child.returncode:
         raise RunFailed(f"exit code {child.returncode}: {(error or out).strip()[-500:]}")
     return out
@@ -55,7 +55,7 @@ def server(command, **environment):
     """Runs a program in the background."""
     with processes.running(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL, env={**os.environ, **environment}) as child:
-        time.sleep(SETTLE_SECONDS)
+        time.sleep(PAUSE_SECONDS)
         if child.poll() is not None:
             raise RunFailed(f"the server ended with exit code {child.returncode}")
         yield child
@@ -83,7 +83,7 @@ class Writes:
             self.wait_for(region, sink)
             wrote = json.loads(talk(self.path.inside(WRITER, self.program, "write", *arguments, seconds),
                                     **self.environment))
-            said, error = sink.communicate(timeout=PATIENCE_SECONDS)  # the end of its standard input
+            said, error = sink.communicate(timeout=TIMEOUT_SECONDS)  # the end of its standard input
         if sink.returncode:
             raise RunFailed(f"the sink: exit code {sink.returncode}: {error.strip()}")
         sink_said = json.loads(said)
@@ -94,7 +94,7 @@ class Writes:
 
     @staticmethod
     def wait_for(file, child):
-        end = time.monotonic() + PATIENCE_SECONDS
+        end = time.monotonic() + TIMEOUT_SECONDS
         while not file.exists():
             if child.poll() is not None:
                 raise RunFailed(f"the sink: exit code {child.returncode}: {child.stderr.read().strip()}")
@@ -124,7 +124,7 @@ class Tcp:
 class UcxPuts:
     """ucx_perftest; it takes a count, not a time, so a short first run determines the count."""
 
-    FEW, PATIENCE = 200, 30
+    FEW, TIMEOUT = 200, 30
 
     def __init__(self, path, options, name):
         self.path, self.name, self.bytes = path, name, options.bytes
@@ -139,7 +139,7 @@ class UcxPuts:
         with server(self.path.inside(SINK, "ucx_perftest"), **environment):
             said = talk(self.path.inside(
                 WRITER, "ucx_perftest", address(SINK), "-t", "ucp_put_bw", "-s", self.bytes, "-n", count,
-                "-w", self.FEW // 4, "-f", "-v"), self.PATIENCE, **environment)
+                "-w", self.FEW // 4, "-f", "-v"), self.TIMEOUT, **environment)
         # The last line of its CSV: iterations, median overhead, mean, overall, and bandwidths in MiB/s.
         rows = [line for line in said.splitlines() if line.strip()[:1].isdigit()]
         if not rows:

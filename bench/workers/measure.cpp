@@ -80,7 +80,7 @@ void step_threads(Star& star, Cost& cost) {
     std::uint64_t expected = 0;
     begun.compare_exchange_strong(expected, worker::TscClock::cycles());
     progress[w].last_busy.store(worker::TscClock::cycles());
-    const std::uint64_t settled = rte_get_tsc_hz() / 1000; // staged frames have left by then
+    const std::uint64_t drained_cycles = rte_get_tsc_hz() / 1000; // staged frames have left by then
     while (!done.load(std::memory_order_relaxed)) {
       if (step(star, w, cost.cycles[w])) {
         progress[w].last_busy.store(worker::TscClock::cycles(), std::memory_order_relaxed);
@@ -88,7 +88,7 @@ void step_threads(Star& star, Cost& cost) {
         const std::uint64_t now = worker::TscClock::cycles();
         done = star.idle() && std::ranges::all_of(progress, [&](const Progress& one) {
                  const std::uint64_t last = one.last_busy.load(std::memory_order_relaxed);
-                 return now > last && now - last > settled;
+                 return now > last && now - last > drained_cycles;
                });
       }
     }

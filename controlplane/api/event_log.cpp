@@ -38,7 +38,7 @@ public:
   [[nodiscard]] bool wants(const Event& event) const {
     switch (interest_.what) {
     case EventInterest::Of::everything: return true;
-    case EventInterest::Of::nobody_else: {
+    case EventInterest::Of::own_job: {
       const boost::json::value* const owner = event.body.if_contains("job");
       return owner == nullptr ? event.kind != "transaction"
                               : owner->is_string() && owner->get_string() == interest_.job;
@@ -167,8 +167,8 @@ Event EventLog::gap(std::uint64_t after, const std::string& time) const {
               {"text", fmt::format("events may be missing behind number {}: {}", after,
                                    restarted ? "the manager has been restarted since"
                                    : after > last_number_ || start != last_number_ >> 32U
-                                       ? "it was not given to any event"
-                                       : "those that came next are not kept any more")},
+                                       ? "no event has this number"
+                                       : "the following ones are no longer kept")},
               {"severity", "warning"},
               {"after", after},
               {"next", next}},

@@ -31,8 +31,8 @@ namespace tributary::api {
 struct EventInterest {
   enum class Of : std::uint8_t {
     everything,
-    nobody_else, ///< events of no other job, and no transactions
-    job,         ///< events that affect it, and events of its environment that it asked for
+    own_job, ///< events of no other job, and no transactions
+    job,     ///< events that affect it, and events of its environment that it asked for
   };
   Of what = Of::everything;
   std::string job{};

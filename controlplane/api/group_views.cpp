@@ -91,9 +91,9 @@ json::object Views::summary_of(const group::Group& group) const {
     if (!group.frames_note.empty()) {
       object["frames_note"] = group.frames_note;
     }
-    object["turn"] = group.turn.agreed;
-    if (!group.turn.note.empty()) {
-      object["turn_note"] = group.turn.note;
+    object["in_switch_results"] = group.in_switch_results.agreed;
+    if (!group.in_switch_results.note.empty()) {
+      object["in_switch_note"] = group.in_switch_results.note;
     }
     if (group.trees == 2 && life != nullptr && !life->trees.empty()) {
       object["disjoint"] = life->shared.empty();
@@ -145,9 +145,9 @@ json::object Views::membership(const group::Group& group, std::uint32_t rank) co
                       {"slots", group.frames.slots},
                       {"payload", group.frames.payload},
                       {"float16", group.frames.half_floats},
-                      {"turn", group.turn.agreed}};
-  if (!group.turn.note.empty()) {
-    object["turn_note"] = group.turn.note;
+                      {"in_switch_results", group.in_switch_results.agreed}};
+  if (!group.in_switch_results.note.empty()) {
+    object["in_switch_note"] = group.in_switch_results.note;
   }
   return object;
 }

@@ -125,15 +125,15 @@ AllocationRequest allocation_request(const json::object& body) {
     AllocationRequest::Node& node = request.nodes.emplace_back();
     node.name = of_node.required_name("name");
     if (!names.insert(node.name).second) {
-      throw RequestError(fmt::format("node \"{}\" is there twice", node.name));
+      throw RequestError(fmt::format("node \"{}\" occurs twice", node.name));
     }
     for (const json::value& rank : of_node.required_list("ranks")) {
       json::error_code error;
       const auto number = rank.to_number<std::uint32_t>(error);
       if (error || number >= AllocationRequest::most_ranks || !ranks.insert(number).second) {
-        throw RequestError(fmt::format("\"ranks\" of node \"{}\" must be numbers below {}, each of "
-                                       "one node, and {} is none",
-                                       node.name, AllocationRequest::most_ranks, shown(rank)));
+        throw RequestError(fmt::format(
+            "\"ranks\" of node \"{}\" must be numbers below {}, each of one node, not {}",
+            node.name, AllocationRequest::most_ranks, shown(rank)));
       }
       node.ranks.push_back(number);
     }

@@ -102,12 +102,12 @@ void Writer::singles() {
       sample(name, "", metric.value);
     }
   }
-  gauge("tributary_problems", "Problems of the topology that are there.",
-        discovery.problem_count());
-  gauge("tributary_hosts", "Hosts that are known, up or down.", graph().hosts().size());
+  gauge("tributary_problems", "Current problems of the topology.", discovery.problem_count());
+  gauge("tributary_hosts", "Known hosts, up or down.", graph().hosts().size());
   counter("tributary_hosts_forgotten", "Hosts that were down for too long.",
           discovery.hosts_forgotten());
-  counter("tributary_hosts_refused", "Hellos of hosts at ports that have brought too many.",
+  counter("tributary_hosts_refused",
+          "Hellos refused because their port has announced too many hosts.",
           discovery.hosts_refused());
 }
 

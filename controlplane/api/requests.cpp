@@ -112,7 +112,7 @@ GroupRequest group_fields(const Fields& fields) {
   if (const auto root = fields.number("root_rank", 0, request.size - 1)) {
     request.root_rank = static_cast<std::uint32_t>(*root);
   }
-  request.turn = fields.flag_if_there("turn");
+  request.in_switch_results = fields.flag_if_there("in_switch_results");
   return request;
 }
 
@@ -244,9 +244,8 @@ PathRequest path_request(const Target& target) {
   for (auto [field, name] : {std::pair{&request.from, "from"}, std::pair{&request.to, "to"}}) {
     const auto value = target.parameter(name);
     if (!value) {
-      throw RequestError(fmt::format("a path needs two hosts: ?from=HOST&to=HOST, and {} is not "
-                                     "there",
-                                     name));
+      throw RequestError(
+          fmt::format("a path needs two hosts: ?from=HOST&to=HOST; {} is missing", name));
     }
     check_name(name, std::string(*value));
     *field = *value;
@@ -307,8 +306,7 @@ EventsRequest events_request(const Target& target, std::string_view last_event_i
       request.job->environment = environment_codes(*environment);
     }
   } else if (environment) {
-    throw RequestError("environment says what a job wants to hear beside its own: ?job=JOB is not "
-                       "there");
+    throw RequestError("environment selects further events of a job: ?job=JOB is missing");
   }
   return request;
 }

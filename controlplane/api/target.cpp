@@ -66,8 +66,7 @@ Target parse_target(std::string_view text) {
     if (const std::string_view segment = cut(path, '/'); !segment.empty()) {
       target.segments.push_back(decoded(segment, false));
       if (is_dot_segment(target.segments.back())) {
-        throw RequestError("the path has a \".\" or \"..\" between its slashes; nothing is "
-                           "called so");
+        throw RequestError("the path has a \".\" or \"..\" between its slashes; no path has these");
       }
     }
   }

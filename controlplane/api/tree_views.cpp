@@ -28,11 +28,11 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
   // As sent to the switches.
   const transaction::Subject subject = trees::subject_of(tree.number);
   const transaction::Target* const target = read_view_->coordinator.wanted(subject);
-  const bool turned = target != nullptr && !target->parts.empty() &&
-                      trees::frames_of(*target->parts.front().content).turns;
+  const bool in_switch = target != nullptr && !target->parts.empty() &&
+                         trees::frames_of(*target->parts.front().content).in_switch;
   for (const records::TreeForm::Part& part : tree.form.parts) {
     const auto at = graph().find_switch(part.at);
-    const bool turns = turned && part.depth == 0;
+    const bool here = in_switch && part.depth == 0;
     json::array children;
     for (const topology::Port port : part.children) {
       children.push_back(at ? port_json(*at, port) : json::object{{"port", port}});
@@ -41,8 +41,8 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
         {{"switch", part.at},
          {"parent", at ? port_json(*at, part.parent) : json::object{{"port", part.parent}}},
          {"children", std::move(children)},
-         {"wait_count", part.wait_count + (turns ? 1 : 0)},
-         {"turn", turns},
+         {"wait_count", part.wait_count + (here ? 1 : 0)},
+         {"in_switch_results", here},
          {"depth", part.depth}});
     if (at && at->value < read_view_->switches.size()) {
       const auto found = read_view_->switches[at->value].trees.find(tree.number.value);
@@ -80,7 +80,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
           {"slots", group.frames.slots},
           {"payload", group.frames.payload},
           {"float16", group.frames.half_floats},
-          {"turn", turned},
+          {"in_switch_results", in_switch},
           {"root", std::move(root)},
           {"parts", std::move(parts)},
           {"statistics", std::move(statistics)}};

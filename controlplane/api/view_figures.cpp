@@ -34,7 +34,8 @@ std::optional<std::uint64_t> first_of(std::string_view after) {
 
 Answer bad_cursor(const std::string& after) {
   return error_answer(
-      400, fmt::format("\"{}\" is nothing to begin after; give what \"next\" said", after));
+      400,
+      fmt::format("\"{}\" is not a valid start; give the \"next\" of the previous answer", after));
 }
 
 } // namespace tributary::api

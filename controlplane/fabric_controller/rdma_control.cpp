@@ -52,7 +52,9 @@ void RdmaControl::reconfigure(const RdmaSettings& settings, TimeNs now) {
   if (const std::string problem = document_.configure(settings.policy); !problem.empty()) {
     report_event_(
         "rdma",
-        fmt::format("the policy of the file is not taken, the one before holds: {}", problem));
+        fmt::format(
+            "the policy of the file is not applied, and the previous one stays in force: {}",
+            problem));
   }
   peers_.reconfigure(settings.quarantine, now);
   exceptions_.reconfigure(settings.quarantine.window_ns);

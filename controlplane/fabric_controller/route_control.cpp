@@ -63,14 +63,14 @@ void RouteControl::remember(TimeNs now) {
       },
       [this](const std::string& why) {
         report_event_("routes",
-                      fmt::format("what switches hold from before is not recognised, so their "
-                                  "routes are replaced as if they were unknown: {}",
+                      fmt::format("the routes that switches hold are not recognised, and are "
+                                  "replaced like unknown ones: {}",
                                   why));
       });
 }
 
-void RouteControl::happened(Cause cause, std::string text, TimeNs now) {
-  log_.happened(cause, std::move(text), rooms_.environment.wall_time(), now);
+void RouteControl::record(Cause cause, std::string text, TimeNs now) {
+  log_.record(cause, std::move(text), rooms_.environment.wall_time(), now);
 }
 
 void RouteControl::want(TimeNs now) {
@@ -97,24 +97,24 @@ void RouteControl::changed(const topology::Change& change, TimeNs now) {
   case Kind::link_down:
     if (damping_.down(change.link.value, now)) {
       avoidance_changed_ = true;
-      report_event_("fault",
-                    fmt::format("link {} flaps, {} times down: it is avoided for {:.1f} s "
-                                "at least",
-                                graph().describe(change.link), damping_.flaps(change.link.value),
-                                seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
-                    {.severity = turns::Severity::error});
+      report_event_(
+          "fault",
+          fmt::format("link {} is flapping ({} times down): it is avoided for at least {:.1f} s",
+                      graph().describe(change.link), damping_.flaps(change.link.value),
+                      seconds_of(elapsed_ns(damping_.reused_at(change.link.value), now))),
+          {.severity = turns::Severity::error});
     }
-    happened(Cause::fault, change.text, now);
+    record(Cause::fault, change.text, now);
     break;
   case Kind::link_up:
     if (damping_.is_suppressed(change.link.value)) {
       return;
     }
-    happened(Cause::recovery, change.text, now);
+    record(Cause::recovery, change.text, now);
     break;
   case Kind::switch_up:
-  case Kind::switch_changed: happened(Cause::recovery, change.text, now); break;
-  case Kind::switch_down: happened(Cause::fault, change.text, now); break;
+  case Kind::switch_changed: record(Cause::recovery, change.text, now); break;
+  case Kind::switch_down: record(Cause::fault, change.text, now); break;
   default: break; // the fabric grows, or a host has moved
   }
   want(now);
@@ -148,7 +148,8 @@ void RouteControl::reconfigure(const RouteSettings& settings, TimeNs now) {
     failure_.clear();
     give_up("unicast routes were switched off", now);
     static_cast<void>(rooms_.coordinator.remove(route_controller::route_subject(), now));
-    report_event_("routes", "unicast routes are switched off; switches go by their own files");
+    report_event_("routes",
+                  "unicast routes are switched off; switches use the routes of their own files");
   }
 }
 
@@ -158,7 +159,7 @@ void RouteControl::suspicion(Cause cause, std::string text, std::set<std::string
     suspected_ = std::move(avoided);
     avoidance_changed_ = true;
   }
-  happened(cause, std::move(text), now);
+  record(cause, std::move(text), now);
   want(now);
 }
 
@@ -213,7 +214,7 @@ bool RouteControl::handle_routes(TimeNs now, bool may_begin) {
     const std::string text =
         fmt::format("link {} has been quiet and is used again", graph().describe(LinkId{link}));
     report_event_("fault", text);
-    happened(Cause::recovery, text, now);
+    record(Cause::recovery, text, now);
     want(now);
   }
   if (again_ <= now) {
@@ -323,8 +324,8 @@ void RouteControl::computed(route_controller::PlanPtr plan) {
     }
     give_up(plan->refused, plan->verified);
     report_event_("routes",
-                  fmt::format("no unicast routes of epoch {}, those in force stay: {}", plan->epoch,
-                              plan->refused),
+                  fmt::format("unicast routes of epoch {} failed, and those in force stay: {}",
+                              plan->epoch, plan->refused),
                   {.severity = turns::Severity::error});
     return;
   }
@@ -421,10 +422,9 @@ bool RouteControl::note_stalled(TimeNs now) {
   if (names.empty()) {
     return false;
   }
-  const std::string why =
-      fmt::format("unicast routes of epoch {} have stopped half way: {} may not get them beside "
-                  "what other switches hold",
-                  installing->epoch, route_controller::some_of(names));
+  const std::string why = fmt::format("unicast routes of epoch {} have stopped half way: {} must "
+                                      "not get them beside what other switches hold",
+                                      installing->epoch, route_controller::some_of(names));
   // Waiting longer does not help: what the switches hold is known.
   static_cast<void>(sets_.stalled(why, failed_in_a_row_ == 0 ? now : now + pause_ns()));
   note_failure(why);
@@ -480,7 +480,7 @@ std::string RouteControl::refuse_drain(SwitchId at) const {
   const route_controller::CutOff cut =
       route_controller::cut_off_by(graph(), avoided_switches(), at);
   return cut.empty() ? ""
-                     : fmt::format("draining {} would cut hosts off: {}; move them, or say --force",
+                     : fmt::format("draining {} would cut hosts off: {}; move them, or use --force",
                                    name, cut.describe(name));
 }
 
@@ -489,10 +489,10 @@ void RouteControl::set_drained(SwitchId at, bool drained, TimeNs now) {
   const bool differs = drained ? drained_.insert(name).second : drained_.erase(name) != 0;
   if (differs) {
     avoidance_changed_ = true;
-    happened(Cause::request,
-             fmt::format("switch {} is {}", name,
-                         drained ? "drained by the operator" : "not drained any more"),
-             now);
+    record(Cause::request,
+           fmt::format("switch {} is {}", name,
+                       drained ? "drained by the operator" : "not drained any more"),
+           now);
     want(now);
   }
 }
@@ -510,9 +510,9 @@ std::string RouteControl::routes_through(SwitchId at) const {
   if (const route_controller::Set* next = sets_.next(); next != nullptr) {
     return next->state == route_controller::State::refused
                ? fmt::format("routes without it are refused: {}", next->plan->refused)
-               : "new unicast routes are on their way";
+               : "new unicast routes are being installed";
   }
-  return sets_.installing() != nullptr ? "new unicast routes are on their way" : "";
+  return sets_.installing() != nullptr ? "new unicast routes are being installed" : "";
 }
 
 // ---- queries ----

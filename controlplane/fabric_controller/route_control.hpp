@@ -140,7 +140,7 @@ private:
   /// Whether the last switch has just ceased to be out of sync.
   bool note_in_force(TimeNs now);
   bool handle_routes(TimeNs now, bool may_begin);
-  void happened(faults::Cause cause, std::string text, TimeNs now);
+  void record(faults::Cause cause, std::string text, TimeNs now);
   void want(TimeNs now);
   void remember(TimeNs now);
   void give(TimeNs now);

@@ -35,7 +35,7 @@ std::optional<std::string> SwitchSessions::connected(transaction::SessionNumber 
   state.heard = now();
   rooms_.coordinator.connected(*at, session, southbound::protocol::hello_of(hello), now());
   rooms_.routes.connected(*at, hello, now());
-  rooms_.touched.counts_anew(*at);
+  rooms_.touched.forget_congestion(*at);
   std::vector<std::pair<TreeNumber, records::WideFrames>> own;
   for (const control::Tree& tree : hello.in_force().trees()) {
     if (tree.from_file() && tree.number() < max_trees) {
@@ -95,7 +95,7 @@ void SwitchSessions::lost(transaction::SessionNumber session, std::string_view w
   const topology::SwitchId at = *found;
   rooms_.coordinator.lost(at, session, why, now());
   rooms_.events.report(
-      "switch", fmt::format("switch {} has no channel any more: {}", graph()[at].name, why),
+      "switch", fmt::format("switch {} has lost its channel: {}", graph()[at].name, why),
       {{"switch", graph()[at].name}, {"change", "disconnected"}}, turns::Severity::warning);
   disconnect(session);
   rooms_.environment.request_reconcile();
@@ -104,7 +104,7 @@ void SwitchSessions::lost(transaction::SessionNumber session, std::string_view w
 void SwitchSessions::turning_away(std::string_view why) {
   turning_away_ = why;
   rooms_.events.report("manager",
-                       why.empty() ? "switches are taken on again"
+                       why.empty() ? "switches are accepted again"
                                    : fmt::format("switches are turned away: {}", why),
                        {}, why.empty() ? turns::Severity::info : turns::Severity::error);
 }

@@ -36,8 +36,9 @@ void TopologyControl::report_problems() {
     if (i == max_problems_reported) {
       rooms_.events.report(
           "problem",
-          fmt::format("{} more problems came or went; look at tributaryctl fabric show topology",
-                      news.size() - i));
+          fmt::format(
+              "{} more problems appeared or were solved; see tributaryctl fabric show topology",
+              news.size() - i));
       return;
     }
     const topology::ProblemNews& one = news[i];

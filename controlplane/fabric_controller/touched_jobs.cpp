@@ -192,9 +192,8 @@ void TouchedJobs::reported(topology::SwitchId at, const control::PortStatistics&
       "link",
       change->begins
           ? fmt::format("{} is congested: {} frames found a full queue", place, change->drops)
-          : fmt::format("{} is not congested any more, after {} frames that found a "
-                        "full queue",
-                        place, change->drops),
+          : fmt::format("{} is no longer congested, after {} frames that found a full queue", place,
+                        change->drops),
       {{"switch", graph()[at].name}, {"port", where.port}, {"drops", change->drops}},
       change->begins ? "congestion" : "congestion_over", jobs,
       change->begins ? turns::Severity::warning : turns::Severity::info);

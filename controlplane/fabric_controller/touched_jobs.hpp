@@ -49,7 +49,7 @@ public:
   /// The counters of one of the switch's ports.
   void reported(topology::SwitchId at, const control::PortStatistics& port);
   /// The switch has restarted its counters.
-  void counts_anew(topology::SwitchId at) { congestion_.forget(at); }
+  void forget_congestion(topology::SwitchId at) { congestion_.forget(at); }
   void report(std::string kind, std::string text, const turns::EventSubject& about);
 
 private:

@@ -16,7 +16,7 @@ std::string_view name_of(Cause cause) {
   return names[static_cast<std::size_t>(cause)];
 }
 
-void FaultLog::happened(Cause cause, std::string text, std::string time, TimeNs now) {
+void FaultLog::record(Cause cause, std::string text, std::string time, TimeNs now) {
   if (!open_) {
     faults_.push_front({.number = ++last_number_, .time = std::move(time), .detected = now});
     if (faults_.size() > settings_.history) {
@@ -143,7 +143,7 @@ std::set<std::uint64_t> FaultLog::take_again(const std::string& what) {
   return waiting ? std::move(waiting.mapped()) : std::set<std::uint64_t>{};
 }
 
-bool FaultLog::is_made_anew_for(std::uint64_t number) const {
+bool FaultLog::is_recomputed_for(std::uint64_t number) const {
   return std::ranges::any_of(again_,
                              [&](const auto& waiting) { return waiting.second.contains(number); });
 }
@@ -176,7 +176,7 @@ void FaultLog::given_up(const std::string& what, const std::string& why, TimeNs 
 
 void FaultLog::finish_if_over(Fault& fault, TimeNs now) {
   const bool is_answered = !answering_ || &fault != &faults_.front();
-  if (is_answered && fault.waiting.empty() && !is_made_anew_for(fault.number)) {
+  if (is_answered && fault.waiting.empty() && !is_recomputed_for(fault.number)) {
     fault.state = fault.failures.empty() ? FaultState::installed : FaultState::failed;
     if (fault.failures.empty()) {
       fault.installed = now;

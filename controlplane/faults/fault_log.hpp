@@ -5,15 +5,15 @@
 // the answer is computed again. Later events are the next fault. Recoveries, and requests of the
 // operator, are handled in the same way and are numbered here, too: `cause` distinguishes them.
 //
-//   event ... event         |settled|  computed   verified   sent ... ended ... ended
+//   event ... event         | quiet |  computed   verified   sent ... ended ... ended
 //   ^ detected               ^ due()                          ^ closed          ^ installed
 //
-// The burst has settled `quiet` after its last event, or `longest` after the first. The answer is
+// The burst is over `quiet` after its last event, or `longest` after the first. The answer is
 // routes and trees: separate transactions, under one number here. The fault is installed when the
 // last of them has ended and no computation is left.
 //
 //   FaultLog log(settings);
-//   log.happened(Cause::fault, "link a - b is down", time, now);
+//   log.record(Cause::fault, "link a - b is down", time, now);
 //   if (log.due() <= now) { log.begin_answer(); ...compute... }
 //   log.computed(at); log.verified(at);
 //   log.waits_for(transaction, now);               log.ended(transaction, "", now)
@@ -89,8 +89,8 @@ public:
   explicit FaultLog(const LogSettings& settings = {}) : settings_(settings) {}
 
   /// `time`: time of day, for people.
-  void happened(Cause cause, std::string text, std::string time, TimeNs now);
-  /// When the burst has settled and is not answered yet; `never` when no burst is open.
+  void record(Cause cause, std::string text, std::string time, TimeNs now);
+  /// When the burst is over and not answered yet; `never` when no burst is open.
   [[nodiscard]] TimeNs due() const;
   /// The answer is started; later events make it due again.
   void begin_answer() { due_ = never; }
@@ -128,7 +128,7 @@ private:
   /// Returns and removes the faults that wait for the transaction.
   std::vector<Fault*> take_owners(std::uint64_t transaction);
   void finish_if_over(Fault& fault, TimeNs now);
-  [[nodiscard]] bool is_made_anew_for(std::uint64_t number) const;
+  [[nodiscard]] bool is_recomputed_for(std::uint64_t number) const;
   /// Returns and forgets the faults that wait for it.
   std::set<std::uint64_t> take_again(const std::string& what);
 

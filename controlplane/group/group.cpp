@@ -71,7 +71,7 @@ std::vector<Absent> absent(const Group& group, std::size_t limit) {
   for (const std::uint32_t rank : group.silent) {
     const Member& member = group.members.at(rank);
     if (found.size() < limit && member.state == MemberState::joined) {
-      add(rank, member, "no switch hears of its host");
+      add(rank, member, "no switch has seen its host");
     }
   }
   return found;

@@ -29,7 +29,7 @@ struct Job {
   std::uint32_t multicast_limit = 0;
   std::string token;
   std::optional<Vni> vni; ///< assigned with its first group that brings none
-  bool ending = false;    ///< deleted; removed once its groups are
+  bool deleting = false;  ///< deleted; removed once its groups are
   /// The only hosts and VNIs that its groups may use, ascending; nothing: any. Listed VNIs belong
   /// to no other job while this one exists.
   std::optional<std::vector<Nid>> hosts;
@@ -64,7 +64,7 @@ struct Group {
   WideFrames frames{};
   /// Why `frames` is less than the manager's file allows; "" when it is not.
   std::string frames_note;
-  records::TurnAround turn; ///< `agreed` and `note` with `routes`
+  records::InSwitchAgreement in_switch_results; ///< `agreed` and `note` with `routes`
   /// A multicast whose address was not sent to any client yet: the next equal request gets this
   /// one.
   bool unanswered = false;
@@ -113,7 +113,7 @@ struct Absent {
   std::uint32_t rank = 0;
   Nid nid{};
   std::string host{};
-  std::string why{}; ///< "its lease ended", "it has left", "no switch hears of its host"
+  std::string why{}; ///< "its lease ended", "it has left", "no switch has seen its host"
   bool gone = false; ///< it cannot return
   bool left = false; ///< it left on its own, as members do in the end
 };

@@ -20,12 +20,12 @@ std::string rank_or_any(std::optional<std::uint32_t> rank) {
   return rank ? fmt::format("rank {}", *rank) : "any rank";
 }
 
-Error two_trees_turned(const std::string& name) {
+Error two_trees_in_switch(const std::string& name) {
   return {
       ErrorKind::invalid,
       fmt::format("group '{}' asks for in-switch results with two trees: the first result of two "
                   "trees wins at the root, so only one tree can be; ask for one tree, or leave "
-                  "out \"turn\"",
+                  "out \"in_switch_results\"",
                   name)};
 }
 
@@ -46,8 +46,8 @@ std::optional<Error> disagreement(const Group& group, const GroupRequest& reques
                              "for the same one",
                              title(group), rank_or_any(group.wanted_root), *request.root_rank)};
   }
-  if (request.turn.value_or(false) && group.trees == 2) {
-    return two_trees_turned(request.name);
+  if (request.in_switch_results.value_or(false) && group.trees == 2) {
+    return two_trees_in_switch(request.name);
   }
   return std::nullopt;
 }
@@ -65,11 +65,12 @@ std::optional<Error> Registry::fault_of(const GroupRequest& request) const {
                              request.name, counted(request.size, "member"), largest)};
   }
   if (request.trees != 1 && request.trees != 2) {
-    return Error{ErrorKind::invalid, fmt::format("group '{}' asks for {} trees: 1 or 2 can be had",
-                                                 request.name, request.trees)};
+    return Error{ErrorKind::invalid,
+                 fmt::format("group '{}' asks for {} trees: 1 or 2 are possible", request.name,
+                             request.trees)};
   }
-  if (request.turn.value_or(false) && request.trees == 2) {
-    return two_trees_turned(request.name);
+  if (request.in_switch_results.value_or(false) && request.trees == 2) {
+    return two_trees_in_switch(request.name);
   }
   if (request.root_rank && *request.root_rank >= request.size) {
     return Error{ErrorKind::invalid,
@@ -120,7 +121,7 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   group.wanted_root = request.root_rank;
   group.vni = *job.vni;
   group.wanted_frames = request.frames;
-  group.turn.wanted = request.turn;
+  group.in_switch_results.wanted = request.in_switch_results;
   return &add_group(job, std::move(group), now);
 }
 
@@ -180,7 +181,7 @@ Result<const Group*> Registry::create_group(const GroupRequest& request, TimeNs 
     fault->contradicts = group.state != GroupState::receiving_leave_req;
     return *std::move(fault);
   }
-  note_turn(group, request);
+  note_in_switch(group, request);
   return static_cast<const Group*>(&group);
 }
 
@@ -258,7 +259,7 @@ Result<const Group*> Registry::join(const JoinRequest& request, TimeNs now) {
   if (!accepted) {
     return accepted.error();
   }
-  note_turn(group, request.group);
+  note_in_switch(group, request.group);
   if (event == Event::join) {
     add_member(group, request, now);
     if (auto fault = complete_if_all_there(group, now)) { // and the group is gone
@@ -280,12 +281,12 @@ void Registry::note_what_it_takes(Group& group, const JoinRequest& request) {
   }
 }
 
-void Registry::note_turn(Group& group, const GroupRequest& request) {
-  const bool refused = group.turn.wanted && !*group.turn.wanted;
-  if (request.turn && request.turn != group.turn.wanted && !refused &&
-      group.state == GroupState::receiving_join_req) {
+void Registry::note_in_switch(Group& group, const GroupRequest& request) {
+  const bool refused = group.in_switch_results.wanted && !*group.in_switch_results.wanted;
+  if (request.in_switch_results && request.in_switch_results != group.in_switch_results.wanted &&
+      !refused && group.state == GroupState::receiving_join_req) {
     journal_.note(group);
-    group.turn.wanted = request.turn;
+    group.in_switch_results.wanted = request.in_switch_results;
     put(group);
   }
 }
@@ -390,7 +391,7 @@ Result<bool> Registry::depart(Group& group, std::uint32_t rank, Event how, TimeN
     end(group, Event::emptied,
         {ErrorKind::conflict,
          fmt::format("{} ended: {}", title(group),
-                     collecting ? "all who had joined are away again before it was complete"
+                     collecting ? "every member left or timed out before the group was complete"
                                 : "all its members have left")},
         now);
   }

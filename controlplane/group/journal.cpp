@@ -18,7 +18,7 @@ Group without_parts(const Group& g) {
   header.wanted_frames = g.wanted_frames;
   header.frames = g.frames;
   header.frames_note = g.frames_note;
-  header.turn = g.turn;
+  header.in_switch_results = g.in_switch_results;
   header.unanswered = g.unanswered;
   header.state = g.state;
   header.present = g.present;
@@ -58,7 +58,7 @@ void Journal::note(const Job& job) {
                               .multicast_limit = job.multicast_limit,
                               .token = job.token,
                               .vni = job.vni,
-                              .ending = job.ending,
+                              .deleting = job.deleting,
                               .hosts = job.hosts,
                               .vnis = job.vnis,
                               .allocation = job.allocation,

@@ -9,7 +9,7 @@ namespace {
 
 std::string why_not_complete(const Group& group) {
   if (group.all_there() && !group.waits_for_root_of.empty()) {
-    return fmt::format("all were there, but {}, which has its root, was not removed in time",
+    return fmt::format("all members joined, but {}, which has its root, was not removed in time",
                        group.waits_for_root_of);
   }
   constexpr std::size_t named = 8;
@@ -118,7 +118,7 @@ void Registry::forget(Group& group, TimeNs now) {
 }
 
 void Registry::forget_job_if_over(const Job& job, TimeNs now) {
-  if (!job.ending || !job.groups.empty()) {
+  if (!job.deleting || !job.groups.empty()) {
     return;
   }
   if (job.vni) {
@@ -148,7 +148,7 @@ void Registry::poll(TimeNs now) {
         group.state == GroupState::receiving_join_req ? why_not_complete(group)
         : group.state == GroupState::ready
             ? fmt::format(
-                  "the caller that asked for it did not ask again within {} of its being ready",
+                  "the caller that asked for it did not ask again within {} after it was ready",
                   seconds(settings_.join_limit_ns))
             : fmt::format("{} of {} did not leave within {} of the first that did", group.present,
                           counted(group.size, "member"), seconds(settings_.leave_limit_ns));
@@ -180,11 +180,11 @@ void Registry::put(const Group& group) {
                             .wanted_frames = group.wanted_frames,
                             .frames = group.frames,
                             .frames_note = group.frames_note,
-                            .turn = group.turn});
+                            .in_switch_results = group.in_switch_results});
 }
 
 void Registry::put(const Job& job) {
-  keep(records::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.ending, job.hosts,
+  keep(records::JobRecord{job.id, job.multicast_limit, job.token, job.vni, job.deleting, job.hosts,
                           job.vnis, job.allocation});
 }
 

@@ -41,7 +41,7 @@ std::optional<Error> Registry::no_resources(const MulticastRequest& request, con
   if (const auto end = vnis_.quarantined(request.vni, job.id)) {
     return Error{ErrorKind::forbidden,
                  fmt::format("VNI {} was another job's until a short time ago, whose processes may "
-                             "live on; it is free in {}; job {} has to bring another, or its own",
+                             "still run; it is free in {}; job {} has to bring another, or its own",
                              request.vni.value, seconds(elapsed_ns(*end, now)), job.id)};
   }
   if (job.vnis && !std::ranges::binary_search(*job.vnis, request.vni)) {

@@ -53,12 +53,13 @@ Result<const Job*> Registry::create_job(const std::string& id,
     journal_.note_new_job(id);
   }
   if (!fresh) {
-    return Error{ErrorKind::conflict,
-                 job.ending
-                     ? fmt::format("job {} is ending: {} still to be removed from the switches; "
-                                   "ask again",
-                                   id, counted(job.groups.size(), "group"))
-                     : fmt::format("job {} exists already; delete it first", id)};
+    return Error{
+        ErrorKind::conflict,
+        job.deleting
+            ? fmt::format("job {} is being deleted: {} still to be removed from the switches; "
+                          "ask again",
+                          id, counted(job.groups.size(), "group"))
+            : fmt::format("job {} exists already; delete it first", id)};
   }
   job.id = id;
   job.multicast_limit = multicast_limit.value_or(settings_.default_multicast_limit);
@@ -119,7 +120,7 @@ Result<std::size_t> Registry::delete_job(std::string_view id, TimeNs now) {
   }
   Job& job = **found;
   journal_.note(job);
-  job.ending = true;
+  job.deleting = true;
   tokens_.end(job.token);
   put(job);
   if (job.groups.empty()) {
@@ -132,13 +133,13 @@ Result<std::size_t> Registry::delete_job(std::string_view id, TimeNs now) {
 
 std::size_t Registry::end_groups(const Job& job, const std::function<bool(const Group&)>& which,
                                  const std::string& why, TimeNs now) {
-  std::vector<GroupId> ending;
+  std::vector<GroupId> affected;
   for (const auto& [name, id] : job.groups) {
     if (which(groups_.at(id))) {
-      ending.push_back(id);
+      affected.push_back(id);
     }
   }
-  for (const GroupId id : ending) { // the job itself may be gone with its last group
+  for (const GroupId id : affected) { // the job itself may be gone with its last group
     // Removing a group may also end the one that waited for its root.
     if (const auto found = groups_.find(id); found != groups_.end()) {
       Group& group = found->second;
@@ -146,7 +147,7 @@ std::size_t Registry::end_groups(const Job& job, const std::function<bool(const 
           {ErrorKind::not_found, fmt::format("{} ended: {}", title(group), why)}, now);
     }
   }
-  return ending.size();
+  return affected.size();
 }
 
 Result<Job*> Registry::job_in_use(std::string_view id) {
@@ -154,7 +155,7 @@ Result<Job*> Registry::job_in_use(std::string_view id) {
   if (it == jobs_.end()) {
     return Error{ErrorKind::not_found, fmt::format("no job {}", id)};
   }
-  if (it->second.ending) {
+  if (it->second.deleting) {
     return Error{ErrorKind::not_found, fmt::format("job {} has ended", id)};
   }
   return &it->second;
@@ -162,7 +163,7 @@ Result<Job*> Registry::job_in_use(std::string_view id) {
 
 const Job* Registry::find_job(std::string_view id) const {
   const auto it = jobs_.find(id);
-  return it == jobs_.end() || it->second.ending ? nullptr : &it->second;
+  return it == jobs_.end() || it->second.deleting ? nullptr : &it->second;
 }
 
 const records::Allocation* Registry::find_allocation(std::string_view job) const {

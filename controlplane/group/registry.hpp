@@ -61,7 +61,7 @@ struct Settings {
   WideFrames frames{};
   /// Whether groups without a preference get in-switch results, where the switch next to the root
   /// and all members support them.
-  bool turn = true;
+  bool in_switch_results = true;
 };
 
 /// The only hosts and VNIs that a job's groups may use, in any order; nothing: any.
@@ -92,8 +92,8 @@ struct Routes {
   WideFrames frames{};
   std::string frames_note;
   /// Likewise: whether the switch next to the root sends in-switch results, and why not.
-  bool turned = false;
-  std::string turn_note;
+  bool in_switch = false;
+  std::string in_switch_note;
 };
 
 class Registry {
@@ -105,7 +105,7 @@ public:
 
   // ---- jobs (administrator) ----
 
-  /// A conflict when the job exists or is still ending, or another job has one of its VNIs;
+  /// A conflict when the job exists or is still being deleted, or another job has one of its VNIs;
   /// exhausted when a VNI has to be assigned and none is free.
   Result<const Job*> create_job(const std::string& id, std::optional<std::uint32_t> multicast_limit,
                                 JobBounds bounds = {}, TimeNs now = {});
@@ -119,7 +119,7 @@ public:
                                 TimeNs now);
   /// Its token ends immediately, its groups are destroyed, then the job is removed.
   Result<std::size_t> delete_job(std::string_view job, TimeNs now);
-  /// nullptr when it does not exist or is ending.
+  /// nullptr when it does not exist or is being deleted.
   [[nodiscard]] const Job* find_job(std::string_view id) const;
   /// The job's allocation; nullptr when it has none.
   [[nodiscard]] const records::Allocation* find_allocation(std::string_view job) const;
@@ -248,7 +248,7 @@ private:
   /// For a member that asks again, perhaps with another interface.
   void note_what_it_takes(Group& group, const JoinRequest& request);
   /// A request asks for, or refuses, in-switch results.
-  void note_turn(Group& group, const GroupRequest& request);
+  void note_in_switch(Group& group, const GroupRequest& request);
   [[nodiscard]] Result<Group*> member_of(std::string_view job, std::string_view name,
                                          std::uint32_t rank);
   void extend_lease(Group& group, std::uint32_t rank, TimeNs now);

@@ -31,7 +31,7 @@ struct GroupRequest {
   WideFrames frames = any_frames;
   /// Whether the group wants in-switch results; nothing: as in the fabric manager's file. One
   /// request is enough to enable it; one refusal disables it.
-  std::optional<bool> turn = std::nullopt;
+  std::optional<bool> in_switch_results = std::nullopt;
 };
 
 struct JoinRequest {

@@ -38,13 +38,13 @@ void Registry::restore_jobs(const records::Snapshot& past) {
                                  .multicast_limit = record.multicast_limit,
                                  .token = record.token,
                                  .vni = record.vni,
-                                 .ending = record.ending,
+                                 .deleting = record.deleting,
                                  .hosts = record.hosts,
                                  .vnis = record.vnis,
                                  .allocation = record.allocation,
                                  .groups = {}});
     tokens_.add(record.token, record.id);
-    if (record.ending) {
+    if (record.deleting) {
       tokens_.end(record.token);
     }
     if (record.vni) {
@@ -87,7 +87,7 @@ void Registry::restore_groups(const records::Snapshot& past, TimeNs now) {
     group.wanted_frames = record.wanted_frames;
     group.frames = record.frames;
     group.frames_note = record.frames_note;
-    group.turn = record.turn;
+    group.in_switch_results = record.in_switch_results;
     group.state = record.state;
     group.created = now;
     const auto job = jobs_.find(record.job);

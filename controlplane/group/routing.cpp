@@ -159,8 +159,8 @@ bool Registry::routes_ready(GroupId id, const Routes& routes, TimeNs now) {
   if (first) {
     group.frames = routes.frames;
     group.frames_note = routes.frames_note;
-    group.turn.agreed = routes.turned;
-    group.turn.note = routes.turn_note;
+    group.in_switch_results.agreed = routes.in_switch;
+    group.in_switch_results.note = routes.in_switch_note;
   }
   for (std::uint32_t i = 0; i < group.trees; ++i) {
     group.routes[i].form = routes.trees[i].form;

@@ -1,6 +1,6 @@
 // Requests that could not be stored are taken back: records are restored from the journal, and data
 // derived from records (who is whose root, which numbers are taken, deadlines) is rebuilt from all
-// of them. That visits every member, but only happens when a disk is full.
+// of them. That visits every member, but is needed only when a disk is full.
 #include "controlplane/group/registry.hpp"
 
 namespace tributary::group {
@@ -36,7 +36,7 @@ void Registry::undo_jobs() {
       jobs_.emplace(id, *before);
       tokens_.forget(before->token);
       tokens_.add(before->token, id);
-      if (before->ending) {
+      if (before->deleting) {
         tokens_.end(before->token);
       }
     }

@@ -4,7 +4,7 @@
 // assigned or brought. A job holds a VNI as often as it claimed it (once for itself, once for each
 // group that brings it) and loses it when it has released it as often.
 //
-// A process of a deleted job may live on, stopped for a while. So a VNI that a job lost is in
+// A process of a deleted job may still run, stopped for a while. So a VNI that a job lost is in
 // quarantine for `quarantine_ns`, in which no other job gets it; then it is assigned after all
 // others that have been free for longer. The administrator may bring one in quarantine.
 //

@@ -77,7 +77,7 @@ std::vector<std::string> AllocationLeases::end() {
       continue;
     }
     events_.report("job",
-                   fmt::format("the launcher of job {} has not been heard for {} s: {}", name,
+                   fmt::format("the launcher of job {} has been silent for {} s: {}", name,
                                term_ns(*allocation) / 1'000'000'000,
                                allocation->has_made_job ? "the job ends" : "its allocation ends"),
                    {{"job", name}});

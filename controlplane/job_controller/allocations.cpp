@@ -15,7 +15,7 @@ namespace tributary::job_controller {
 namespace {
 
 /// Time for switches to learn hosts that send hello when a job begins.
-constexpr std::uint64_t host_patience_ns = 1'000'000'000;
+constexpr std::uint64_t host_timeout_ns = 1'000'000'000;
 
 /// Several runs of one job share its cookie, and all their nodes.
 void add_what_was(records::Allocation& now, const records::Allocation& before) {
@@ -77,8 +77,8 @@ std::optional<api::Answer> Allocations::make_job_of(const api::AllocationRequest
   const std::size_t taken = rooms_.registry.trees_in_use() + trees_set_aside();
   if (taken + limit > max_trees) {
     return api::error_answer(
-        507, fmt::format("02: no {} multicast groups can be set aside for job \"{}\": of {} trees "
-                         "{} are in use, and {} set aside for other jobs",
+        507, fmt::format("02: {} multicast groups cannot be reserved for job \"{}\": of {} trees "
+                         "{} are in use, and {} reserved for other jobs",
                          limit, request.job, max_trees, rooms_.registry.trees_in_use(),
                          trees_set_aside()));
   }
@@ -133,7 +133,7 @@ void Allocations::begin(const api::Caller& caller, const api::AllocationRequest&
   if (const auto job = rooms_.registry.set_allocation(request.job, std::move(wanted))) {
     rooms_.leases.begin(**job);
   }
-  rooms_.ports.wait(request.job, rooms_.clock.now() + host_patience_ns,
+  rooms_.ports.wait(request.job, rooms_.clock.now() + host_timeout_ns,
                     {.reply = std::move(reply),
                      .request = std::make_shared<const api::AllocationRequest>(request),
                      .made_job = !request.exists && !is_repeated,

@@ -181,7 +181,7 @@ void JobPorts::ended(const transaction::Outcome& outcome) {
     for (const topology::SwitchId at : without) {
       names.push_back(graph()[at].name);
     }
-    failure = fmt::format("{}; {} was lost before it had it in force", outcome.text,
+    failure = fmt::format("{}; {} was lost before the change was in force", outcome.text,
                           fmt::join(names, ", "));
   }
   if (failure.empty()) {

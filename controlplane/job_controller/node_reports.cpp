@@ -52,9 +52,9 @@ void NodeReports::report(const api::Caller& caller, const api::NodeReport& repor
   take(report.name, report.inventory, job);
   if (nodes_.find(report.name) == nullptr) {
     return reply(api::error_answer(
-        507, fmt::format("{} nodes are known, and no more can be; the manager forgets them when "
-                         "it is restarted",
-                         job::NodeTable::most_nodes)));
+        507,
+        fmt::format("{} nodes are known, which is the limit; a restart of the manager clears them",
+                    job::NodeTable::most_nodes)));
   }
   reply({200, json::object{{"node", report.name}}, 0});
 }

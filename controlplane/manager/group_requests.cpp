@@ -47,8 +47,8 @@ group::Error Manager::or_not_back_yet(group::Error error, std::span<const Nid> n
     awaited.insert(graph()[graph()[*host].at.at].name);
   }
   return {group::ErrorKind::conflict,
-          fmt::format("the manager has just started, and switch {} is not back yet, where "
-                      "hosts of these were; ask again",
+          fmt::format("the manager has just started, and switch {}, where some of these hosts "
+                      "were, is not connected yet; ask again",
                       fmt::join(awaited, ", "))};
 }
 
@@ -81,8 +81,8 @@ void Manager::delete_multicast(const api::Caller& caller, const TreeNumber& tree
     const group::Group* const known = registry_.find(tree);
     if (known == nullptr || !known->multicast || known->job != *own) {
       return reply(
-          api::error_answer(401, fmt::format("job \"{}\" has no multicast {}; it is gone, or "
-                                             "another job's, whose token would be needed",
+          api::error_answer(401, fmt::format("job \"{}\" has no multicast {}; it has ended, or "
+                                             "belongs to another job, whose token is needed",
                                              *own, tree.value)));
     }
   }

@@ -200,7 +200,7 @@ std::unique_ptr<api::EventReader> Manager::read_events(const api::Caller& caller
   using Of = api::EventInterest::Of;
   if (!request.job) {
     const auto only = access_.seen_by(caller);
-    return events_.read({.what = only ? Of::nobody_else : Of::everything, .job = only.value_or("")},
+    return events_.read({.what = only ? Of::own_job : Of::everything, .job = only.value_or("")},
                         request.after, std::move(wake));
   }
   const auto allowed = access_.job_for(caller, request.job->job);

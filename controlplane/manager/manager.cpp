@@ -111,7 +111,7 @@ void Manager::restore(const records::Snapshot& past) {
                    fmt::format("the stored topology cannot be used, and is discovered again: {}",
                                error.what()),
                    {}, turns::Severity::warning);
-    store_.begin_topology_anew({});
+    store_.replace_topology({});
   }
   static_cast<void>(discovery_.take_touched()); // it is stored already
   switches_.resize(graph().switches().size());

@@ -14,9 +14,9 @@ public:
 
   RepairReport run() {
     // After this many rounds without progress, further ones will not help either.
-    constexpr std::uint32_t patience = 32;
+    constexpr std::uint32_t most_in_vain = 32;
     report_.max_before = loads_.max();
-    for (std::uint32_t in_vain = 0; in_vain < patience && !done();) {
+    for (std::uint32_t in_vain = 0; in_vain < most_in_vain && !done();) {
       const std::uint32_t full = loads_.max();
       const std::uint32_t count = loads_.count_at(full);
       if (full != costs_are_for_) {

@@ -200,14 +200,14 @@ const Key<Groups> groups_keys[] = {
               "in frames as long as the payload. false: longer vectors of them than half the "
               "payload are reduced by the root host."},
      [](Groups& g, const Value& v) { g.float16 = std::get<bool>(v); }},
-    {{.name = "turn",
+    {{.name = "in_switch_results",
       .type = configuration::Flag{},
       .fallback = "true",
       .change = configuration::Change::live,
       .help = "Whether a group gets in-switch results by default, where all its "
               "members and the switch next to its root can: that switch then sends results to all. "
               "A group or a member that asks for it or refuses it has precedence."},
-     [](Groups& g, const Value& v) { g.turn = std::get<bool>(v); }},
+     [](Groups& g, const Value& v) { g.in_switch_results = std::get<bool>(v); }},
     {{.name = "first_vni",
       .type = Integer{1, 65535},
       .fallback = "1024",
@@ -223,8 +223,8 @@ const Key<Groups> groups_keys[] = {
       .fallback = "300000",
       .change = configuration::Change::live,
       .help = "Time for which no other job gets a VNI that a job has lost, because processes of "
-              "that job may live on. Then VNIs are assigned in the order in which they were lost. "
-              "The administrator may name one for a job all the same."},
+              "that job may still run. Then VNIs are assigned in the order in which they were "
+              "lost. The administrator may name one for a job all the same."},
      [](Groups& g, const Value& v) { g.vni_quarantine = millis(v); }},
     {{.name = "job_ports",
       .type = Choice{job::port_policies},

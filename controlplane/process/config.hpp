@@ -56,7 +56,7 @@ struct Groups {
   std::uint32_t slots = most_reductions_per_tree;
   std::uint32_t payload = 1408; ///< 32: no wide frames
   bool float16 = true;
-  bool turn = true;
+  bool in_switch_results = true;
   std::chrono::milliseconds vni_quarantine{300'000};
   std::string job_ports = "closed";
 };

@@ -54,7 +54,7 @@ group::Settings group_settings(const Groups& config) {
   settings.first_vni = Vni{config.first_vni};
   settings.last_vni = Vni{config.last_vni};
   settings.vni_quarantine_ns = nanoseconds(config.vni_quarantine);
-  settings.turn = config.turn;
+  settings.in_switch_results = config.in_switch_results;
   if (const std::uint32_t payload = records::payload_within(config.payload);
       payload > records::WideFrames::narrow_payload) {
     settings.frames = {.slots = config.slots, .payload = payload, .half_floats = config.float16};
@@ -182,9 +182,10 @@ void FabricProcess::say_ready() {
   for (const std::string& warning : warnings(config_)) {
     spdlog::warn("{}", warning);
   }
-  const std::string text = fmt::format(
-      "ready: {} groups known, switches dial {}, HTTP on {}", manager_.groups().groups().size(),
-      fmt::join(config_.switches.listen, ", "), fmt::join(rest_.addresses(), ", "));
+  const std::string text =
+      fmt::format("ready: {} groups known, switches connect to {}, HTTP on {}",
+                  manager_.groups().groups().size(), fmt::join(config_.switches.listen, ", "),
+                  fmt::join(rest_.addresses(), ", "));
   spdlog::info("{}", text);
   if (!service::notify_service_manager(fmt::format("READY=1\nSTATUS={}", text))) {
     spdlog::warn("the service manager's NOTIFY_SOCKET does not take messages");
@@ -221,7 +222,7 @@ void FabricProcess::reload() {
     }
     const Config wanted = parse_file(config_.file);
     for (const std::string& difference : take_over(config_, wanted)) {
-      spdlog::warn("SIGHUP: needs a restart and is left alone: {}", difference);
+      spdlog::warn("SIGHUP: not changed before a restart: {}", difference);
     }
     manager_.reconfigure(group_settings(config_.groups));
     manager_.reconfigure(route_settings(config_.routes));
@@ -232,7 +233,7 @@ void FabricProcess::reload() {
     }
     spdlog::info("SIGHUP: {} is read again", config_.file);
   } catch (const std::exception& e) {
-    spdlog::error("SIGHUP: everything else stays as it is: {}", e.what());
+    spdlog::error("SIGHUP: nothing is changed: {}", e.what());
   }
 }
 
@@ -246,7 +247,7 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
       reload();
       continue;
     }
-    spdlog::info("signal {}: ending; switches keep what they have",
+    spdlog::info("signal {}: stopping; switches keep what they have",
                  signal == SIGTERM ? "SIGTERM" : "SIGINT");
     static_cast<void>(service::notify_service_manager("STOPPING=1"));
     rest_.stop();
@@ -290,7 +291,7 @@ void FabricProcess::look_after_store() {
   }
   asio::post(context_, [this, why] {
     if (store_watch_.looked(why)) {
-      spdlog::error("the store is not where it was: {}", why);
+      spdlog::error("the store was moved or removed: {}", why);
     }
     if (!why.empty()) {
       manager_.store_is_away(why);

@@ -73,7 +73,7 @@ struct JobRecord {
   std::uint32_t multicast_limit = 0; ///< groups at a time
   std::string token;                 ///< the session token, 64 hexadecimal digits
   std::optional<Vni> vni;            ///< assigned to this job with its first group
-  bool ending = false;               ///< deleted, and removed once its groups are
+  bool deleting = false;             ///< deleted, and removed once its groups are
   /// The only hosts and VNIs that it may use, each list ascending, without repetition; nothing:
   /// any.
   std::optional<std::vector<Nid>> hosts = std::nullopt;
@@ -83,14 +83,14 @@ struct JobRecord {
 };
 
 /// Whether a group's tree has in-switch results (docs/protocol/in-switch-results.md).
-struct TurnAround {
+struct InSwitchAgreement {
   /// Whether a request asked for it, or refused it; nothing: as in the manager's file.
   std::optional<bool> wanted = std::nullopt;
   /// The switch next to the root reduces and sends results to all: decided with the first routes,
   /// and constant for the life of the group.
   bool agreed = false;
   std::string note{}; ///< why not
-  friend bool operator==(const TurnAround&, const TurnAround&) = default;
+  friend bool operator==(const InSwitchAgreement&, const InSwitchAgreement&) = default;
 };
 
 /// Key: `id`.
@@ -113,7 +113,7 @@ struct GroupRecord {
       .slots = WideFrames::most_slots, .payload = WideFrames::most_payload, .half_floats = true};
   WideFrames frames{};
   std::string frames_note{};
-  TurnAround turn{};
+  InSwitchAgreement in_switch_results{};
   friend bool operator==(const GroupRecord&, const GroupRecord&) = default;
 };
 

@@ -41,13 +41,13 @@ std::string fault_of(const Allocation& allocation) {
   };
   return std::ranges::adjacent_find(allocation.nodes, not_below) == allocation.nodes.end()
              ? ""
-             : "a node is there twice";
+             : "a node occurs twice";
 }
 
 /// Returns "" for a sound record.
 std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
   if (group.id.value >> 32 >= epoch) {
-    return "its id is of a start that was not yet";
+    return "its id is from a later start of the manager";
   }
   if (group.size == 0 || group.size > max_contributions + 1) {
     return fmt::format("it has {} members", group.size);
@@ -56,13 +56,13 @@ std::string fault_of(const GroupRecord& group, std::uint64_t epoch) {
     return fmt::format("it has {} trees", group.trees);
   }
   if (group.root.value_or(0) >= group.size || group.wanted_root.value_or(0) >= group.size) {
-    return "its root is none of its ranks";
+    return "its root is not one of its ranks";
   }
   if (!group.frames.is_sound()) {
     return fmt::format("its frames carry {} bytes in {} slots", group.frames.payload,
                        group.frames.slots);
   }
-  if (group.turn.agreed && group.trees != 1) {
+  if (group.in_switch_results.agreed && group.trees != 1) {
     return "its two trees have in-switch results";
   }
   return {};
@@ -82,10 +82,10 @@ std::string fault_of(const GroupRecord& group, const Parts& parts) {
     return "its trees are missing";
   }
   if ((runs || !parts.trees.empty()) && (!group.root || parts.ranks.size() != group.size)) {
-    return "not all its members are there";
+    return "some of its members are missing";
   }
   if (group.root && !parts.ranks.contains(*group.root)) {
-    return "its root is not there";
+    return "its root is missing";
   }
   return {};
 }
@@ -125,7 +125,7 @@ std::vector<std::string> take_out_unsound(Snapshot& all) {
   };
   take_groups([&](const GroupRecord& group) -> std::string {
     if (!jobs.contains(group.job)) {
-      return "its job is not there";
+      return "its job is missing";
     }
     if (!names.emplace(group.job, group.name).second) {
       return "another one has its name";
@@ -149,8 +149,8 @@ std::vector<std::string> take_out_unsound(Snapshot& all) {
     Parts& of = parts.at(member.group);
     if (member.rank >= group->second->size || member.nid.value > max_nid ||
         !of.nids.insert(member.nid).second) {
-      taken.push_back(
-          fmt::format("rank {} of {}: no such member can be", member.rank, title(*group->second)));
+      taken.push_back(fmt::format("rank {} of {}: such a member cannot exist", member.rank,
+                                  title(*group->second)));
       return true;
     }
     of.ranks.insert(member.rank);
@@ -163,7 +163,7 @@ std::vector<std::string> take_out_unsound(Snapshot& all) {
     }
     if (tree.number.value >= max_trees || tree.index >= group->second->trees ||
         !parts.at(tree.group).trees.insert(tree.index).second) {
-      taken.push_back(fmt::format("tree {} of {}: no such tree can be", tree.number.value,
+      taken.push_back(fmt::format("tree {} of {}: such a tree cannot exist", tree.number.value,
                                   title(*group->second)));
       return true;
     }

@@ -31,11 +31,12 @@ struct WideFrames {
   bool half_floats = false;
   /// For one switch only: it sends in-switch results, and keeps the last one of each slot
   /// (docs/protocol/in-switch-results.md).
-  bool turns = false;
+  bool in_switch = false;
 
   [[nodiscard]] constexpr bool any() const { return payload > narrow_payload; }
   [[nodiscard]] constexpr std::uint64_t bytes() const {
-    return any() ? std::uint64_t{slots} * payload * ((half_floats ? 2 : 1) + (turns ? 1 : 0)) : 0;
+    return any() ? std::uint64_t{slots} * payload * ((half_floats ? 2 : 1) + (in_switch ? 1 : 0))
+                 : 0;
   }
   /// Whether the values are valid for a tree.
   [[nodiscard]] constexpr bool is_sound() const {

@@ -31,8 +31,8 @@ namespace {
 using net::as_result;
 
 /// How long, and how much, a client may still send after the last answer.
-constexpr std::chrono::milliseconds linger_time{2'000};
-constexpr std::size_t linger_bytes = 4 * 1024 * 1024;
+constexpr std::chrono::milliseconds drain_time{2'000};
+constexpr std::size_t drain_bytes = 4 * 1024 * 1024;
 /// Time limit of the service; longer than any wait that a request can ask for.
 constexpr std::chrono::milliseconds answer_time{120'000};
 /// Time to send an answer: one more second for each of this many bytes.
@@ -202,9 +202,9 @@ asio::awaitable<bool> Connection::serve_one() {
                 match.route == nullptr ? "(no such route)" : match.route->path, response->status);
   // The rest of a request that was refused early must not be parsed as the next one.
   manner.keep_alive = reader_.complete() && reader_.keep_alive() && !shared_->stopping;
-  const bool goes_on = co_await send(std::move(*response), manner);
+  const bool keeps_open = co_await send(std::move(*response), manner);
   shared_->shares.rests(peer_.id);
-  co_return goes_on;
+  co_return keeps_open;
 }
 
 std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) {
@@ -225,7 +225,7 @@ std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) 
     return refused(404, "no such path; /openapi.json lists all paths");
   }
   if (match.route == nullptr) {
-    Response response = refused(405, fmt::format("this path knows {}, not {}", match.allowed,
+    Response response = refused(405, fmt::format("this path supports {}, not {}", match.allowed,
                                                  view_of(request.method_string())));
     response.fields.emplace_back("Allow", match.allowed);
     return response;
@@ -255,11 +255,11 @@ std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) 
   }
   if (const auto coding = view_of(request[http::field::content_encoding]);
       takes_body && !coding.empty() && !boost::beast::iequals(coding, "identity")) {
-    return refused(415, "the body must come as it is, without a Content-Encoding");
+    return refused(415, "the body must have no Content-Encoding");
   }
   if (const auto expected = view_of(request[http::field::expect]);
       !expected.empty() && !boost::beast::iequals(expected, "100-continue")) {
-    return refused(417, "the only expectation that is met is 100-continue");
+    return refused(417, "the only supported expectation is 100-continue");
   }
   return std::nullopt;
 }
@@ -439,10 +439,10 @@ asio::awaitable<bool> Connection::send(Response response, Manner manner) {
 }
 
 asio::awaitable<void> Connection::finish() {
-  deadline_.arm(linger_time);
+  deadline_.arm(drain_time);
   co_await transport_->finish();
   std::array<char, 4096> ignored{};
-  for (std::size_t total = 0; total < linger_bytes && !deadline_.expired();) {
+  for (std::size_t total = 0; total < drain_bytes && !deadline_.expired();) {
     const auto [error, bytes] =
         co_await transport_->socket().async_read_some(asio::buffer(ignored), as_result);
     if (error) {

@@ -96,7 +96,8 @@ asio::awaitable<void> EventStream::run(std::string header) {
     }
     if (text.empty() && reader_->has_missed()) {
       ++shared_.events_cut_off;
-      spdlog::warn("a reader of the event stream is behind what is kept of events, and is cut off");
+      spdlog::warn("a reader of the event stream is too slow for the events that are kept, and is "
+                   "disconnected");
       break;
     }
     if (text.empty()) {

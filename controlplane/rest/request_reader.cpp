@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t chunk_bytes = 8 * 1024;
 
 Answer too_slow(std::string_view what, std::chrono::milliseconds limit) {
-  return error_answer(408, fmt::format("the request's {} did not come within {} s", what,
+  return error_answer(408, fmt::format("the request's {} did not arrive within {} s", what,
                                        static_cast<double>(limit.count()) / 1000));
 }
 
@@ -79,11 +79,11 @@ std::optional<Answer> RequestReader::refusal_of_framing() const {
     return std::nullopt;
   }
   if (request.version() < 11 || request.count(http::field::content_length) != 0) {
-    return error_answer(400, "a Transfer-Encoding is for HTTP/1.1, and without a Content-Length");
+    return error_answer(400, "Transfer-Encoding needs HTTP/1.1 and no Content-Length");
   }
   // With any other coding the parser would take the body for the next request.
   if (codings > 1 || !boost::beast::iequals(request[http::field::transfer_encoding], "chunked")) {
-    return error_answer(501, "the only Transfer-Encoding that is known here is chunked, and alone");
+    return error_answer(501, "the only supported Transfer-Encoding is chunked");
   }
   return std::nullopt;
 }

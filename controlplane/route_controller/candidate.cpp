@@ -151,9 +151,9 @@ private:
       return;
     }
     if (!given_.standing.may_meet(one.tables)) {
-      one.refused = fmt::format("these routes may not be beside those that {} without a channel "
-                                "to the manager goes by",
-                                given_.standing.describe_holders());
+      one.refused = fmt::format(
+          "these routes must not be in force beside those of {}, without a channel to the manager",
+          given_.standing.describe_holders());
       return;
     }
     Walked mixed = given_.standing.walk_with(one.tables);

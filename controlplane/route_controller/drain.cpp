@@ -66,7 +66,7 @@ std::string CutOff::describe(std::string_view switch_name) const {
                           some_of(names, max_hosts_named));
     }
   };
-  add(on_it, "hangs on", "hang on");
+  add(on_it, "is attached to", "are attached to");
   add(behind_it, "is reached only through", "are reached only through");
   return text;
 }

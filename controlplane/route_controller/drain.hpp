@@ -16,7 +16,7 @@ struct CutOff {
   std::vector<std::string> on_it;
   std::vector<std::string> behind_it;
   [[nodiscard]] bool empty() const { return on_it.empty() && behind_it.empty(); }
-  /// "4 hosts hang on leaf0 (h0, h1, h2 and 1 more)"
+  /// "4 hosts are attached to leaf0 (h0, h1, h2 and 1 more)"
   [[nodiscard]] std::string describe(std::string_view switch_name) const;
 };
 

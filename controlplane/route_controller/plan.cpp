@@ -244,9 +244,9 @@ private:
       plan_.refused = plan_.loses;
     }
     if (!plan_.refused.empty() && plan_.held_lost) {
-      plan_.refused += fmt::format("; those that switches hold stay, by which {} of {} pairs have "
-                                   "no route",
-                                   *plan_.held_lost, by_held.pairs);
+      plan_.refused +=
+          fmt::format("; switches keep theirs, with which {} of {} pairs have no route",
+                      *plan_.held_lost, by_held.pairs);
     }
   }
 

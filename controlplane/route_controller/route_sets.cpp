@@ -97,7 +97,7 @@ bool RouteSets::ended(TransactionNumber transaction, const std::string& failure,
   if (failure.empty()) {
     return true;
   }
-  make_anew(Event::failed, failure, again);
+  recompute(Event::failed, failure, again);
   return true;
 }
 
@@ -106,11 +106,11 @@ bool RouteSets::stalled(const std::string& why, TimeNs again) {
     return false;
   }
   apply(current_, Event::replace);
-  make_anew(Event::stalled, why, again);
+  recompute(Event::stalled, why, again);
   return true;
 }
 
-void RouteSets::make_anew(Event because, const std::string& failure, TimeNs again) {
+void RouteSets::recompute(Event because, const std::string& failure, TimeNs again) {
   apply(installing_, because);
   Set failed = *std::exchange(installing_, std::nullopt);
   failed.failure = failure;

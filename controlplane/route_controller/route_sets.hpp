@@ -117,7 +117,7 @@ public:
 
 private:
   void apply(std::optional<Set>& set, Event event);
-  void make_anew(Event because, const std::string& failure, TimeNs again);
+  void recompute(Event because, const std::string& failure, TimeNs again);
 
   Epoch last_epoch_;
   TimeNs due_ = never;

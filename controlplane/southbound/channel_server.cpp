@@ -194,7 +194,7 @@ private:
     try {
       tls.context = source == nullptr ? nullptr : source->context();
     } catch (const net::TlsError& e) {
-      spdlog::error("a switch dials in vain: the switches' channel: {}", e.what());
+      spdlog::error("a switch cannot connect: the switches' channel: {}", e.what());
       return;
     }
     const ConnectionLimits limits{settings_.max_message_bytes, settings_.max_queued_bytes,
@@ -207,7 +207,7 @@ private:
       return; // all are switches
     }
     if (admission.to_close) {
-      for_number(*admission.to_close)->fail("others have connected since, and it has said nothing");
+      for_number(*admission.to_close)->fail("it has sent nothing, and others have connected since");
     }
     peers_.emplace(connection.get(), Peer{connection, std::nullopt, {}});
     connection->start();
@@ -314,7 +314,7 @@ private:
   }
   void take_again() {
     if (std::exchange(turning_away_, false)) {
-      spdlog::info("switches are taken on again");
+      spdlog::info("switches are accepted again");
       sink_.turning_away("");
     }
   }

@@ -55,12 +55,12 @@ asio::awaitable<void> Connection::run() {
   std::string why;
   if (tls_.context) {
     co_await stream_.readable();
-    if (!stream_.ending()) {
+    if (!stream_.has_ended()) {
       co_await tls_.turns->wait(tls_.address);
     }
     // No conditional expression: GCC 12 destroys its text twice if it contains a co_await.
-    if (stream_.ending()) {
-      why = "it was ended before its handshake";
+    if (stream_.has_ended()) {
+      why = "it was closed before its handshake";
     } else {
       why = co_await stream_.secure(tls_.context, net::TlsRole::server);
     }
@@ -83,7 +83,7 @@ std::string Connection::arrived(net::FrameReader& frames) {
         } else {
           user_->greeted(*this, message, stream_.names());
         }
-        return !stream_.ending();
+        return !stream_.has_ended();
       });
 }
 

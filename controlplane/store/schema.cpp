@@ -10,7 +10,7 @@ constexpr std::int64_t application_id = 0x54726962;
 constexpr std::int64_t format_version = 1;
 
 /// An empty store. `jobs.hosts` and `jobs.vnis`: decimal numbers separated by commas; NULL: any.
-/// `jobs.allocation`: JSON; NULL: none. `groups.wanted_turn`: 0 unspecified, 1 asked for, 2
+/// `jobs.allocation`: JSON; NULL: none. `groups.wanted_in_switch`: 0 unspecified, 1 asked for, 2
 /// refused. `rdma_settings.vni`: 65536 for all VNIs.
 constexpr const char* tables = R"sql(
   CREATE TABLE meta (
@@ -24,7 +24,7 @@ constexpr const char* tables = R"sql(
     multicast_limit INTEGER NOT NULL,
     token           TEXT NOT NULL,
     vni             INTEGER,
-    ending          INTEGER NOT NULL,
+    deleting        INTEGER NOT NULL,
     hosts           TEXT,
     vnis            TEXT,
     allocation      TEXT
@@ -50,9 +50,9 @@ constexpr const char* tables = R"sql(
     payload        INTEGER NOT NULL,
     half_floats    INTEGER NOT NULL,
     frames_note    TEXT NOT NULL,
-    wanted_turn    INTEGER NOT NULL,
-    turn           INTEGER NOT NULL,
-    turn_note      TEXT NOT NULL
+    wanted_in_switch  INTEGER NOT NULL,
+    in_switch_results INTEGER NOT NULL,
+    in_switch_note    TEXT NOT NULL
   ) STRICT;
 
   CREATE TABLE members (

@@ -50,7 +50,9 @@ std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
 }
 
 /// 0 unspecified, 1 asked for, 2 refused.
-int value_of(std::optional<bool> wanted_turn) { return wanted_turn ? (*wanted_turn ? 1 : 2) : 0; }
+int value_of(std::optional<bool> wanted_in_switch) {
+  return wanted_in_switch ? (*wanted_in_switch ? 1 : 2) : 0;
+}
 
 /// "1,2,9"
 template <typename Number>
@@ -121,14 +123,15 @@ public:
     const auto hosts = text_of(j.hosts);
     const auto vnis = text_of(j.vnis);
     const auto allocation = j.allocation ? std::optional(encode(*j.allocation)) : std::nullopt;
-    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.ending, hosts, vnis, allocation);
+    job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.deleting, hosts, vnis,
+             allocation);
   }
   void operator()(const records::GroupRecord& g) {
     group_.run(g.id.value, g.job, g.name, g.step, g.multicast, g.size, g.trees, g.wanted_root,
                g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state),
                g.wanted_frames.slots, g.wanted_frames.payload, g.frames.slots, g.frames.payload,
-               g.frames.half_floats, g.frames_note, value_of(g.turn.wanted), g.turn.agreed,
-               g.turn.note);
+               g.frames.half_floats, g.frames_note, value_of(g.in_switch_results.wanted),
+               g.in_switch_results.agreed, g.in_switch_results.note);
   }
   void operator()(const records::MemberRecord& m) {
     member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state), m.takes.slots,
@@ -231,7 +234,7 @@ template <typename Number> std::optional<Number> optional_at(const Statement& ro
   return row.null(column) ? std::nullopt : std::optional(number_at<Number>(row, column));
 }
 
-std::optional<bool> wanted_turn_at(const Statement& row, int column) {
+std::optional<bool> wanted_in_switch_at(const Statement& row, int column) {
   const auto value = row.integer(column);
   return value == 0 ? std::nullopt : std::optional(value == 1);
 }
@@ -298,7 +301,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   all.epoch = epoch;
   std::vector<std::string>& damaged = all.set_aside;
   read_rows(db, "job",
-            "SELECT id, multicast_limit, token, vni, ending, hosts, vnis, allocation FROM jobs "
+            "SELECT id, multicast_limit, token, vni, deleting, hosts, vnis, allocation FROM jobs "
             "ORDER BY 1",
             damaged, [&](const Statement& row) {
               const auto vni = optional_at<std::uint16_t>(row, 3);
@@ -308,35 +311,36 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                    row.integer(4) != 0, numbers_at<Nid>(row, 5), numbers_at<Vni>(row, 6)});
               all.jobs.back().allocation = allocation_at(row, 7, damaged);
             });
-  read_rows(db, "group",
-            "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
-            "cookie, timeout_us, state, wanted_slots, wanted_payload, slots, payload, half_floats, "
-            "frames_note, wanted_turn, turn, turn_note FROM groups ORDER BY 1",
-            damaged, [&](const Statement& row) {
-              all.groups.push_back({.id = records::GroupId{number_at<std::uint64_t>(row, 0)},
-                                    .job = std::string(row.text(1)),
-                                    .name = std::string(row.text(2)),
-                                    .step = std::string(row.text(3)),
-                                    .multicast = row.integer(4) != 0,
-                                    .size = number_at<std::uint32_t>(row, 5),
-                                    .trees = number_at<std::uint32_t>(row, 6),
-                                    .wanted_root = optional_at<std::uint32_t>(row, 7),
-                                    .root = optional_at<std::uint32_t>(row, 8),
-                                    .vni = Vni{number_at<std::uint16_t>(row, 9)},
-                                    .cookie = Cookie{number_at<std::uint32_t>(row, 10)},
-                                    .timeout_us = number_at<std::uint64_t>(row, 11),
-                                    .state = records::group_state_named(row.text(12)).value(),
-                                    .wanted_frames = {.slots = number_at<std::uint32_t>(row, 13),
-                                                      .payload = number_at<std::uint32_t>(row, 14),
-                                                      .half_floats = true},
-                                    .frames = {.slots = number_at<std::uint32_t>(row, 15),
-                                               .payload = number_at<std::uint32_t>(row, 16),
-                                               .half_floats = row.integer(17) != 0},
-                                    .frames_note = std::string(row.text(18)),
-                                    .turn = {.wanted = wanted_turn_at(row, 19),
-                                             .agreed = row.integer(20) != 0,
-                                             .note = std::string(row.text(21))}});
-            });
+  read_rows(
+      db, "group",
+      "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
+      "cookie, timeout_us, state, wanted_slots, wanted_payload, slots, payload, half_floats, "
+      "frames_note, wanted_in_switch, in_switch_results, in_switch_note FROM groups ORDER BY 1",
+      damaged, [&](const Statement& row) {
+        all.groups.push_back({.id = records::GroupId{number_at<std::uint64_t>(row, 0)},
+                              .job = std::string(row.text(1)),
+                              .name = std::string(row.text(2)),
+                              .step = std::string(row.text(3)),
+                              .multicast = row.integer(4) != 0,
+                              .size = number_at<std::uint32_t>(row, 5),
+                              .trees = number_at<std::uint32_t>(row, 6),
+                              .wanted_root = optional_at<std::uint32_t>(row, 7),
+                              .root = optional_at<std::uint32_t>(row, 8),
+                              .vni = Vni{number_at<std::uint16_t>(row, 9)},
+                              .cookie = Cookie{number_at<std::uint32_t>(row, 10)},
+                              .timeout_us = number_at<std::uint64_t>(row, 11),
+                              .state = records::group_state_named(row.text(12)).value(),
+                              .wanted_frames = {.slots = number_at<std::uint32_t>(row, 13),
+                                                .payload = number_at<std::uint32_t>(row, 14),
+                                                .half_floats = true},
+                              .frames = {.slots = number_at<std::uint32_t>(row, 15),
+                                         .payload = number_at<std::uint32_t>(row, 16),
+                                         .half_floats = row.integer(17) != 0},
+                              .frames_note = std::string(row.text(18)),
+                              .in_switch_results = {.wanted = wanted_in_switch_at(row, 19),
+                                                    .agreed = row.integer(20) != 0,
+                                                    .note = std::string(row.text(21))}});
+      });
   read_rows(db, "a member of group",
             "SELECT group_id, rank, nid, host, state, slots, payload "
             "FROM members ORDER BY 1, 2",

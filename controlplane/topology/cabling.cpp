@@ -118,7 +118,7 @@ private:
       if (found_.usable(LinkId{i}) && !named_.contains(LinkId{i}) &&
           expected_.find_switch(found_[link.ends[0].at].name) &&
           expected_.find_switch(found_[link.ends[1].at].name)) {
-        add("{} goes to {}, and no such link should be there", found_.describe(link.ends[0]),
+        add("{} goes to {}, where no link is expected", found_.describe(link.ends[0]),
             found_.describe(link.ends[1]));
       }
     }
@@ -128,7 +128,7 @@ private:
     for (const Host& host : found_.hosts()) {
       if (host.up && found_[host.at.at].up && !expected_.find_host(host.nid) &&
           expected_.find_switch(found_[host.at.at].name) && !is_expected(host.at)) {
-        add("host {} (NID {}) is on {}, where nothing should be", host.name, host.nid.value,
+        add("host {} (NID {}) is on {}, where nothing is expected", host.name, host.nid.value,
             found_.describe(host.at));
       }
     }

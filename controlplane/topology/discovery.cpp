@@ -240,7 +240,7 @@ SwitchId Discovery::station_of(const control::SwitchHello& hello) {
   stations_.emplace_back();
   take_guid(s, hello.guid());
   changed(Change::Kind::switch_added, s,
-          fmt::format("switch {} is there, with {}", hello.name(), counted(ports, "port")));
+          fmt::format("switch {} found, with {}", hello.name(), counted(ports, "port")));
   return s;
 }
 

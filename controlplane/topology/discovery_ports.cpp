@@ -125,7 +125,7 @@ void Discovery::reconcile_host(Nid nid) {
   const HostState state = state_of(*known);
   changed(Change::Kind::host_down, host,
           fmt::format("host {} is {}: {} {}", host.name, name_of(state), graph_.describe(host.at),
-                      state == HostState::down ? "is down" : "does not hear it any more"));
+                      state == HostState::down ? "is down" : "no longer hears it"));
   changes_.back().host_state = state;
 }
 
@@ -181,9 +181,8 @@ void Discovery::put_host(const Claim& claim, Attachment at) {
   const HostId h = graph_.add_host({.name = name, .nid = claim.nid, .at = at});
   note_host(h);
   suspect_namesakes(name);
-  changed(
-      Change::Kind::host_added, graph_[h],
-      fmt::format("host {} (NID {}) is there, on {}", name, claim.nid.value, graph_.describe(at)));
+  changed(Change::Kind::host_added, graph_[h],
+          fmt::format("host {} (NID {}) found on {}", name, claim.nid.value, graph_.describe(at)));
 }
 
 bool Discovery::is_crowded(Attachment at) const {
@@ -263,7 +262,7 @@ void Discovery::name_host(HostId h, const Claim& claim) {
   suspect_namesakes(before);
   suspect_namesakes(claim.name);
   changed(Change::Kind::host_renamed, graph_[h],
-          fmt::format("host {} is called {} now", before, claim.name));
+          fmt::format("host {} is now called {}", before, claim.name));
 }
 
 /// The port that this one hears, as far as known.
@@ -299,7 +298,7 @@ std::string Discovery::what_is_wrong(Attachment at, Attachment about) const {
     return fmt::format("{} is down", graph_.describe(at));
   }
   if (word->said.has_nid()) {
-    return fmt::format("{} is an edge port now", graph_.describe(at));
+    return fmt::format("{} is now an edge port", graph_.describe(at));
   }
   if (!word->said.has_neighbour()) {
     return fmt::format("{} does not hear {}", graph_.describe(at), graph_.describe(about));

@@ -67,8 +67,8 @@ private:
     const control::Port& said = word.said;
     if (d_.crowded_.contains(at)) {
       add(Problem::Kind::too_many_hosts,
-          "{} has brought more than {} hosts, and no more are taken there; see what is plugged in, "
-          "or give the port the `nid` of its host",
+          "{} has announced more than {} hosts, and no more are accepted there; check what is "
+          "connected, or give the port the `nid` of its host",
           name(at), d_.settings_.hosts_per_port);
     }
     const control::Neighbour& other = said.neighbour();

@@ -159,7 +159,7 @@ private:
     if (equals == std::string_view::npos) {
       in_record_ = false;
       return complain(column,
-                      "\"{}\" begins no line of a netlist; a record begins with Switch or "
+                      "\"{}\" does not begin a line of a netlist; a record begins with Switch or "
                       "Hca, a port with [",
                       word);
     }
@@ -239,7 +239,7 @@ private:
       }
     }
     if (!in_record_) {
-      return complain(1, "this port belongs to no Switch and no Hca; put it behind one");
+      return complain(1, "this port is not part of a Switch or Hca; put it after one");
     }
     records_.back().lines.push_back(std::move(port));
   }
@@ -305,8 +305,7 @@ private:
     }
     if (record.host && other->second->host) {
       return complain(line.line,
-                      "\"{}\" and \"{}\" are hosts both; a link needs a switch at one "
-                      "end",
+                      "\"{}\" and \"{}\" are both hosts; a link needs a switch at one end",
                       record.name, line.other);
     }
     if (record.name == line.other) {

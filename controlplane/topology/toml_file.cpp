@@ -98,7 +98,7 @@ const Key<HostDraft> host_keys[] = {
       .fallback = "",
       .sample = "\"leaf0:3\"",
       .required = true,
-      .help = "The switch and the port it hangs on."},
+      .help = "The switch and the port it is attached to."},
      [](HostDraft& h, const Value& v) { h.at = configuration::text(v); }},
     {{.name = "up",
       .type = Flag{},
@@ -266,8 +266,9 @@ private:
 
   bool check_name(const SectionReader& at, std::string_view name) {
     if (!is_name_for_files(name)) {
-      complain(at, "name",
-               "has bytes that no name has; use printable ASCII without quotes and backslashes");
+      complain(
+          at, "name",
+          "has bytes that names do not have; use printable ASCII without quotes and backslashes");
       return false;
     }
     return true;

@@ -21,9 +21,9 @@ const ContentPtr& find_content(const std::map<Subject, ContentPtr>& contents,
 
 Inventory::Switch& Inventory::at(SwitchId id) {
   if (id.value >= graph_->switches().size()) {
-    throw std::out_of_range(fmt::format("switch number {} is none of the fabric, which has {}: a "
-                                        "fault of this program",
-                                        id.value, graph_->switches().size()));
+    throw std::out_of_range(
+        fmt::format("switch number {} is not in the fabric, which has {}: a fault of this program",
+                    id.value, graph_->switches().size()));
   }
   if (switches_.size() <= id.value) {
     switches_.resize(std::size_t{id.value} + 1);

@@ -74,15 +74,16 @@ void Coordinator::Impl::add_difference(SwitchId at, const Subject& subject, Chan
 
 void Coordinator::Impl::refuse_own(SwitchId at, const Subject& subject) {
   inventory_.at(at).stuck.insert(subject);
-  outcomes.push_back({.transaction = TransactionNumber{next_wire_number()},
-                      .purpose = Purpose::reconcile,
-                      .subject = subject,
-                      .result = Result::refused,
-                      .blamed = {at},
-                      .out_of_sync = out_of_sync(subject),
-                      .text = fmt::format("{} does not get {}: its own file has one of this "
-                                          "number; another number is needed",
-                                          name_of(at), describe(subject))});
+  outcomes.push_back(
+      {.transaction = TransactionNumber{next_wire_number()},
+       .purpose = Purpose::reconcile,
+       .subject = subject,
+       .result = Result::refused,
+       .blamed = {at},
+       .out_of_sync = out_of_sync(subject),
+       .text = fmt::format(
+           "{} does not get {}: its own file has one with this number; choose another number",
+           name_of(at), describe(subject))});
 }
 
 void Coordinator::Impl::reconciliation_refused(Running& t, const std::string& reason) {

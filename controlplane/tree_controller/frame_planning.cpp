@@ -64,14 +64,14 @@ std::string FramePlanning::memory_text(SwitchId at) const {
 }
 
 std::optional<SwitchId>
-FramePlanning::without_room(const WideFrames& frames, bool turned,
+FramePlanning::without_room(const WideFrames& frames, bool in_switch,
                             std::span<const trees::PlannedTree> trees) const {
   std::map<SwitchId, std::uint64_t> wanted;
   for (const trees::PlannedTree& tree : trees) {
     for (const multicast::TreePart& part : tree.parts) {
       if (trees::EngineLoads::occupies(part)) {
         WideFrames place = frames;
-        place.turns = turned && part.depth == 0;
+        place.in_switch = in_switch && part.depth == 0;
         wanted[part.at] += place.bytes();
       }
     }
@@ -85,7 +85,7 @@ FramePlanning::without_room(const WideFrames& frames, bool turned,
 }
 
 group::WideFramesChoice
-FramePlanning::agreed_frames(const group::Group& group, bool turned,
+FramePlanning::agreed_frames(const group::Group& group, bool in_switch,
                              std::span<const trees::PlannedTree> trees) const {
   group::WideFramesChoice choice =
       group::wide_frames_choice(group, rooms_.registry.settings().frames);
@@ -101,7 +101,7 @@ FramePlanning::agreed_frames(const group::Group& group, bool turned,
   const WideFrames wanted = choice.frames;
   std::optional<SwitchId> full;
   while (const auto at =
-             choice.frames.any() ? without_room(choice.frames, turned, trees) : std::nullopt) {
+             choice.frames.any() ? without_room(choice.frames, in_switch, trees) : std::nullopt) {
     full = at;
     choice.frames = halved(choice.frames);
   }
@@ -133,18 +133,20 @@ bool FramePlanning::narrow_after_refusal(const group::Group& group, const std::s
 
 // ---- in-switch results ----
 
-group::TurnChoice FramePlanning::agreed_turn(const group::Group& group,
-                                             std::span<const trees::PlannedTree> trees) const {
-  group::TurnChoice choice = group::turn_choice(group, rooms_.registry.settings().turn);
-  if (!choice.turned) {
+group::InSwitchChoice
+FramePlanning::agreed_in_switch(const group::Group& group,
+                                std::span<const trees::PlannedTree> trees) const {
+  group::InSwitchChoice choice =
+      group::in_switch_choice(group, rooms_.registry.settings().in_switch_results);
+  if (!choice.in_switch) {
     return choice;
   }
-  if (!group.turn.wanted) {
+  if (!group.in_switch_results.wanted) {
     const WideFrames frames = agreed_frames(group, false, trees).frames;
     if (frames.any() && without_room(frames, true, trees)) {
-      return {.turned = false,
+      return {.in_switch = false,
               .why = fmt::format("it would have fewer than {} reductions in flight then, because "
-                                 "{}; with --turn it has one all the same",
+                                 "{}; with --in-switch-results it has one all the same",
                                  frames.slots, memory_text(trees.front().parts.front().at))};
     }
   }
@@ -154,7 +156,7 @@ group::TurnChoice FramePlanning::agreed_turn(const group::Group& group,
 WideFrames FramePlanning::frames_on(const group::Group& group,
                                     std::span<const multicast::TreePart> parts) const {
   WideFrames frames = group.frames;
-  frames.turns = group.turn.agreed && !parts.empty();
+  frames.in_switch = group.in_switch_results.agreed && !parts.empty();
   return frames;
 }
 
@@ -185,11 +187,11 @@ void FramePlanning::hold(const group::Group& group, const trees::GroupTrees& gro
   }
 }
 
-void FramePlanning::settle(const group::Group& group) {
+void FramePlanning::commit(const group::Group& group) {
   const trees::GroupTrees* const group_trees = rooms_.states.find(group.id);
   for (std::size_t i = 0;
        group_trees != nullptr && i < group.routes.size() && i < group_trees->trees.size(); ++i) {
-    rooms_.memory.settle(group.routes[i].number, occupying(group_trees->trees[i].parts));
+    rooms_.memory.commit(group.routes[i].number, occupying(group_trees->trees[i].parts));
   }
 }
 
@@ -216,7 +218,7 @@ std::string FramePlanning::why_not_carried(const group::Group& group, std::size_
   for (const multicast::TreePart& part : parts) {
     if (group.frames.any() && trees::EngineLoads::occupies(part)) {
       WideFrames place = frames_on(group, parts);
-      place.turns = place.turns && part.depth == 0;
+      place.in_switch = place.in_switch && part.depth == 0;
       if (std::string why = why_not_carried(group, group.routes[index].number, part.at, place);
           !why.empty()) {
         return fmt::format("group {}/{} has frames of {} bytes and {} reductions in flight, and {}",

@@ -10,18 +10,18 @@
 // because its members cannot change them: they avoid switches without room, and if no path is left,
 // the group waits for one.
 //
-//   routes.turned = frames.agreed_turn(group, trees).turned;    when they are first planned
-//   routes.frames = frames.agreed_frames(group, turned, trees).frames;
+//   routes.in_switch = frames.agreed_in_switch(group, trees).in_switch;   when they are first planned
+//   routes.frames = frames.agreed_frames(group, in_switch, trees).frames;
 //   frames.hold(group, group_trees);                                   they are to be installed
-//   frames.settle(group);                                       in force everywhere
+//   frames.commit(group);                                       in force everywhere
 //   frames.drop(group);                                         removed
 //
 // Pure.
 #pragma once
 
 #include "controlplane/fabric_controller/switch_table.hpp"
+#include "controlplane/group/in_switch_choice.hpp"
 #include "controlplane/group/registry.hpp"
-#include "controlplane/group/turn_choice.hpp"
 #include "controlplane/group/wide_frames_choice.hpp"
 #include "controlplane/multicast/tree.hpp"
 #include "controlplane/topology/graph.hpp"
@@ -52,15 +52,15 @@ public:
 
   // ---- a group's first trees ----
 
-  /// The wide frames of a group with these first trees, and why not more. `turned`: in-switch
+  /// The wide frames of a group with these first trees, and why not more. `in_switch`: in-switch
   /// results.
   [[nodiscard]] group::WideFramesChoice
-  agreed_frames(const group::Group& group, bool turned,
+  agreed_frames(const group::Group& group, bool in_switch,
                 std::span<const trees::PlannedTree> trees) const;
   /// Whether a group with these first trees has in-switch results, and why not. Unless requested,
   /// they must not reduce the group's wide frames.
-  [[nodiscard]] group::TurnChoice agreed_turn(const group::Group& group,
-                                              std::span<const trees::PlannedTree> trees) const;
+  [[nodiscard]] group::InSwitchChoice
+  agreed_in_switch(const group::Group& group, std::span<const trees::PlannedTree> trees) const;
   /// Sends an event: the group has less than it would with more memory in switches.
   void report_lack_of_room(const group::Group& group);
   /// A switch had less room than known: the group gets less, unless its members may already know
@@ -70,7 +70,7 @@ public:
   // ---- places in switches' memory ----
 
   void hold(const group::Group& group, const trees::GroupTrees& group_trees);
-  void settle(const group::Group& group);
+  void commit(const group::Group& group);
   void drop(const group::Group& group);
 
   // ---- trees that exist, or are recomputed ----
@@ -94,7 +94,7 @@ private:
   [[nodiscard]] std::string memory_text(topology::SwitchId at) const;
   /// A switch without room for the places of these trees, besides all that it holds.
   [[nodiscard]] std::optional<topology::SwitchId>
-  without_room(const records::WideFrames& frames, bool turned,
+  without_room(const records::WideFrames& frames, bool in_switch,
                std::span<const trees::PlannedTree> trees) const;
   /// Parts with a place in their switch's memory.
   [[nodiscard]] static std::vector<multicast::TreePart>

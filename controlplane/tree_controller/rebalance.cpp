@@ -255,8 +255,7 @@ void Rebalance::as_asked() {
 
 void Rebalance::broken_off(std::string_view why) {
   rooms_.layout.recount(rooms_.states);
-  rooms_.events.report("tree",
-                       fmt::format("trees are not moved to where they are better: {}", why));
+  rooms_.events.report("tree", fmt::format("trees are not rebalanced: {}", why));
   later();
 }
 

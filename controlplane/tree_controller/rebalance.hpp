@@ -8,7 +8,7 @@
 //
 //   rebalance.ask(reply, dry_run);        an administrator; answered in the next turn
 //
-// The same happens automatically, after a quiet period of topology and groups.
+// The manager also does this by itself, after a quiet period of topology and groups.
 //
 // Pure.
 #pragma once

@@ -165,8 +165,8 @@ void TreeControl::compute(group::GroupId id) {
     rooms_.registry.routes_failed(
         id,
         {group::ErrorKind::unreachable,
-         fmt::format("{} hosts of group {}/{} are not in the fabric any "
-                     "more; look at tributaryctl fabric show hosts",
+         fmt::format("{} hosts of group {}/{} are no longer in the fabric; see tributaryctl fabric "
+                     "show hosts",
                      group->members.size() - hosts.size(), group->job, group->name)},
         now());
     return;
@@ -177,7 +177,7 @@ void TreeControl::compute(group::GroupId id) {
     return;
   }
   rooms_.registry.routes_postponed(id, {});
-  std::vector<trees::PlannedTree> trees = rooms_.layout.laid(*group, hosts);
+  std::vector<trees::PlannedTree> trees = rooms_.layout.plan(*group, hosts);
   if (trees.empty()) {
     const TimeNs give_up = fabric_changed_at_ + settings_.path_ns;
     if (now() < give_up) {
@@ -195,7 +195,7 @@ void TreeControl::compute(group::GroupId id) {
   };
   if (const auto full = rooms_.admission.full_engine_on(trees)) {
     give_back();
-    trees = rooms_.layout.laid_around_full_engines(*group, hosts);
+    trees = rooms_.layout.plan_around_full_engines(*group, hosts);
     if (rooms_.admission.full_engine_on(trees)) {
       give_back();
       rooms_.registry.routes_failed(id, rooms_.admission.refusal(*group, *full), now());
@@ -212,11 +212,11 @@ void TreeControl::offer(group::GroupId id, trees::GroupTrees& group_trees) {
   const group::Group* const group = rooms_.registry.find(id);
   bool short_of_room = false;
   if (group != nullptr && !group->routed()) {
-    group::TurnChoice turn = rooms_.frames.agreed_turn(*group, group_trees.trees);
-    routes.turned = turn.turned;
-    routes.turn_note = std::move(turn.why);
+    group::InSwitchChoice choice = rooms_.frames.agreed_in_switch(*group, group_trees.trees);
+    routes.in_switch = choice.in_switch;
+    routes.in_switch_note = std::move(choice.why);
     group::WideFramesChoice agreed =
-        rooms_.frames.agreed_frames(*group, routes.turned, group_trees.trees);
+        rooms_.frames.agreed_frames(*group, routes.in_switch, group_trees.trees);
     routes.frames = agreed.frames;
     routes.frames_note = std::move(agreed.why);
     short_of_room = agreed.short_of_room;

@@ -139,9 +139,9 @@ private:
   void repair(const group::Group& group);
   /// Replaces broken trees; a twin avoids its sibling. False, with nothing changed, if no path
   /// exists, or none over switches that have room for its wide frames; then `why_not` says so.
-  [[nodiscard]] bool plan_anew(const group::Group& group, trees::GroupTrees& group_trees,
-                               std::span<const std::size_t> broken,
-                               std::span<const topology::HostId> hosts, std::string& why_not);
+  [[nodiscard]] bool replan(const group::Group& group, trees::GroupTrees& group_trees,
+                            std::span<const std::size_t> broken,
+                            std::span<const topology::HostId> hosts, std::string& why_not);
 
   TreeSettings settings_;
   Rooms rooms_;

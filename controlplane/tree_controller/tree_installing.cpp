@@ -143,7 +143,7 @@ bool TreeControl::note_in_force() {
         });
     if (in_force) {
       rooms_.states.apply(id, trees::Event::everywhere, now());
-      rooms_.frames.settle(*group);
+      rooms_.frames.commit(*group);
       rooms_.registry.installed(id, now());
       if (repairing_.erase(id) != 0) {
         rooms_.events.report_to_jobs(

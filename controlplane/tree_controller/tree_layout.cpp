@@ -49,7 +49,7 @@ std::vector<multicast::Tree> TreeLayout::planned(const group::Group& group,
   return trees;
 }
 
-std::vector<trees::PlannedTree> TreeLayout::laid(const group::Group& group,
+std::vector<trees::PlannedTree> TreeLayout::plan(const group::Group& group,
                                                  std::span<const HostId> hosts) {
   std::vector<trees::PlannedTree> routes;
   for (multicast::Tree& tree : planned(group, hosts)) {
@@ -63,10 +63,10 @@ std::vector<trees::PlannedTree> TreeLayout::laid(const group::Group& group,
 }
 
 std::vector<trees::PlannedTree>
-TreeLayout::laid_around_full_engines(const group::Group& group, std::span<const HostId> hosts) {
+TreeLayout::plan_around_full_engines(const group::Group& group, std::span<const HostId> hosts) {
   const multicast::Tree weight = rooms_.admission.weight_of_full_engines();
   rooms_.planner.current().adopt(weight);
-  std::vector<trees::PlannedTree> routes = laid(group, hosts);
+  std::vector<trees::PlannedTree> routes = plan(group, hosts);
   rooms_.planner.known().release(weight);
   return routes;
 }

@@ -1,7 +1,7 @@
 // A group's trees on the current fabric: found by the planner, oriented from its root, and counted
 // in the loads of links and engines.
 //
-//   trees = layout.laid(group, layout.hosts_of(group));    the planner counts them
+//   trees = layout.plan(group, layout.hosts_of(group));    the planner counts them
 //   layout.put(group_trees, trees);                               and the engines do, too
 //   layout.intact(group, group_trees.trees[0])                    after a change
 //   layout.release(group_trees);                                  out of all loads
@@ -44,10 +44,10 @@ public:
   /// Hosts of members that frames have to reach.
   [[nodiscard]] std::vector<topology::HostId> hosts_of(const group::Group& group) const;
   /// As many as the group wants, or none. The planner counts them.
-  [[nodiscard]] std::vector<trees::PlannedTree> laid(const group::Group& group,
+  [[nodiscard]] std::vector<trees::PlannedTree> plan(const group::Group& group,
                                                      std::span<const topology::HostId> hosts);
   [[nodiscard]] std::vector<trees::PlannedTree>
-  laid_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
+  plan_around_full_engines(const group::Group& group, std::span<const topology::HostId> hosts);
   /// Oriented from the group's root; nothing when the root is not in the fabric.
   [[nodiscard]] std::optional<trees::PlannedTree>
   oriented(const group::Group& group, multicast::Tree tree,

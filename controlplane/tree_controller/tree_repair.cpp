@@ -10,9 +10,9 @@ namespace tributary::tree_controller {
 
 using topology::HostId;
 
-bool TreeControl::plan_anew(const group::Group& group, trees::GroupTrees& group_trees,
-                            std::span<const std::size_t> broken, std::span<const HostId> hosts,
-                            std::string& why_not) {
+bool TreeControl::replan(const group::Group& group, trees::GroupTrees& group_trees,
+                         std::span<const std::size_t> broken, std::span<const HostId> hosts,
+                         std::string& why_not) {
   std::vector<multicast::Tree> trees;
   const std::vector<trees::PlannedTree> before = group_trees.trees;
   const multicast::Tree weight = rooms_.frames.weight_of_switches_without_room(group);
@@ -93,7 +93,7 @@ void TreeControl::repair(const group::Group& group) {
   trees::GroupTrees& group_trees = rooms_.states.at(id);
   group_trees.trees.resize(group.routes.size());
   std::string why_not;
-  if (!plan_anew(group, group_trees, broken, hosts, why_not)) {
+  if (!replan(group, group_trees, broken, hosts, why_not)) {
     rooms_.states.apply(id, trees::Event::no_path, now());
     rooms_.states.set_due(id, now() + settings_.retry_pause_ns);
     const group::Error error = why_not.empty() ? rooms_.layout.no_route(group, hosts)

@@ -57,8 +57,8 @@ Target target_of(TreeNumber number, std::span<const multicast::TreePart> parts, 
   for (const multicast::TreePart& part : parts) {
     multicast::TreePart held = part;
     records::WideFrames place = frames;
-    place.turns = frames.turns && part.depth == 0;
-    held.wait_count += place.turns ? 1 : 0; // the root's
+    place.in_switch = frames.in_switch && part.depth == 0;
+    held.wait_count += place.in_switch ? 1 : 0; // the root's
     target.parts.push_back({part.at, std::make_shared<TreeContent>(std::move(held), place)});
   }
   target.needs.reserve(edges.size());

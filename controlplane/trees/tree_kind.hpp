@@ -58,8 +58,8 @@ struct Edge {
 };
 
 /// A tree under the number in its frames. Parts are those of `multicast::orient`: at least one,
-/// without repetition, the root host's at depth 0. With `frames.turns`, that switch sends in-switch
-/// results, and waits for the root as well.
+/// without repetition, the root host's at depth 0. With `frames.in_switch`, that switch sends
+/// in-switch results, and waits for the root as well.
 [[nodiscard]] transaction::Target target_of(TreeNumber number,
                                             std::span<const multicast::TreePart> parts, Vni vni,
                                             std::span<const Edge> edges,

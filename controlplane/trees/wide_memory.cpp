@@ -29,13 +29,13 @@ void WideMemory::hold(TreeNumber tree, std::span<const multicast::TreePart> part
   }
   for (const multicast::TreePart& part : parts) {
     WideFrames place = frames;
-    place.turns = frames.turns && part.depth == 0;
+    place.in_switch = frames.in_switch && part.depth == 0;
     put(part.at, {.tree = tree, .frames = place});
     where_[tree].insert(part.at);
   }
 }
 
-void WideMemory::settle(TreeNumber tree, std::span<const multicast::TreePart> parts) {
+void WideMemory::commit(TreeNumber tree, std::span<const multicast::TreePart> parts) {
   const auto where = where_.find(tree);
   if (where == where_.end()) {
     return;
@@ -51,7 +51,7 @@ void WideMemory::settle(TreeNumber tree, std::span<const multicast::TreePart> pa
 }
 
 void WideMemory::drop(TreeNumber tree) {
-  settle(tree, {});
+  commit(tree, {});
   where_.erase(tree);
 }
 

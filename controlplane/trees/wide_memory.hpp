@@ -2,7 +2,7 @@
 // tree that has some (docs/protocol/groups.md, "Wide frames").
 //
 //   memory.hold(tree, parts, frames);     once a tree is planned
-//   memory.settle(tree, parts);           in force everywhere: no other switch has it
+//   memory.commit(tree, parts);           in force everywhere: no other switch has it
 //   memory.drop(tree);                    no switch has it any more
 //
 // A rerouted tree holds its place in the old switches until the new parts are in force, as the
@@ -36,9 +36,9 @@ public:
     bool from_file = false; ///< from the switch's own file
   };
 
-  /// No effect for frames that are not wide. `frames.turns` is for the part at depth 0.
+  /// No effect for frames that are not wide. `frames.in_switch` is for the part at depth 0.
   void hold(TreeNumber tree, std::span<const multicast::TreePart> parts, const WideFrames& frames);
-  void settle(TreeNumber tree, std::span<const multicast::TreePart> parts);
+  void commit(TreeNumber tree, std::span<const multicast::TreePart> parts);
   void drop(TreeNumber tree);
   /// The trees of the switch's own file; replaces the previous ones.
   void set_own(topology::SwitchId at, std::span<const std::pair<TreeNumber, WideFrames>> trees);

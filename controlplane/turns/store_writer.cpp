@@ -18,8 +18,8 @@ constexpr std::uint64_t topology_pause_ns = 1'000'000'000;
 
 } // namespace
 
-void StoreWriter::begin_topology_anew(topology::Touched touched) {
-  topology_ = {.touched = std::move(touched), .starts_anew = true};
+void StoreWriter::replace_topology(topology::Touched touched) {
+  topology_ = {.touched = std::move(touched), .replaces_stored = true};
 }
 
 void StoreWriter::write_requests(std::vector<records::Change> changes) {
@@ -48,7 +48,7 @@ StoreWriter::Written StoreWriter::stored(const std::string& failure) {
     note_failure(failure);
   } else if (is_failing()) {
     failure_.clear();
-    events_.report("manager", "the store takes changes again");
+    events_.report("manager", "the store accepts changes again");
   }
   const Written written = std::exchange(writing_, Written::nothing);
   if (written == Written::waiting) {
@@ -56,7 +56,7 @@ StoreWriter::Written StoreWriter::stored(const std::string& failure) {
       backlog_.clear();
     } else if (written_topology_) {
       topology_.touched.add(written_topology_->touched);
-      topology_.starts_anew |= written_topology_->starts_anew;
+      topology_.replaces_stored |= written_topology_->replaces_stored;
       topology_at_ = again_;
     }
     written_topology_.reset();
@@ -71,7 +71,7 @@ std::function<std::vector<records::Change>()> StoreWriter::take(const topology::
     written_topology_->snapshot = graph;
   }
   return [changes = backlog_.changes(), topology = written_topology_]() mutable {
-    if (topology && topology->starts_anew) {
+    if (topology && topology->replaces_stored) {
       changes.emplace_back(records::EraseTopology{});
     }
     if (topology) {

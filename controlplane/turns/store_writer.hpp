@@ -48,7 +48,7 @@ public:
   /// The host's record was changed or erased.
   void touch(Nid host) { topology_.touched.hosts.insert(host); }
   /// The stored topology is unusable: these parts replace it.
-  void begin_topology_anew(topology::Touched touched);
+  void replace_topology(topology::Touched touched);
 
   // ---- writes ----
 
@@ -87,9 +87,9 @@ private:
   /// Changes of the topology that wait or are being written.
   struct TopologyChanges {
     topology::Touched touched;
-    bool starts_anew = false;   ///< the stored topology is unusable
-    topology::Graph snapshot{}; ///< set when it is written
-    [[nodiscard]] bool empty() const { return touched.empty() && !starts_anew; }
+    bool replaces_stored = false; ///< the stored topology is unusable
+    topology::Graph snapshot{};   ///< set when it is written
+    [[nodiscard]] bool empty() const { return touched.empty() && !replaces_stored; }
   };
   /// Whether the topology has to be written, even without another write.
   [[nodiscard]] bool topology_is_due() { return topology_at_ <= clock_.now(); }

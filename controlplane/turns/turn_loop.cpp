@@ -51,9 +51,9 @@ void TurnLoop::run() {
   controllers_.run(&Controller::begin, turn());
   while (controllers_.handle(turn())) {
   }
-  Turn settled = turn();
-  settled.is_idle = controllers_.are_idle(settled);
-  controllers_.run(&Controller::conclude, settled);
+  Turn last = turn();
+  last.is_idle = controllers_.are_idle(last);
+  controllers_.run(&Controller::conclude, last);
   rooms_.store.add(rooms_.registry.take_changes());
   if (!rooms_.store.write_waiting(rooms_.graph)) {
     end();
@@ -94,7 +94,7 @@ void TurnLoop::report_pause() {
     rooms_.events.report(
         "manager",
         fmt::format("the manager did not run for {:.1f} s: it was stopped, or its disk or "
-                    "processor was; leases and time limits are longer by that",
+                    "processor was; leases and time limits are extended by that time",
                     seconds_of(pause)),
         {}, Severity::warning);
   }

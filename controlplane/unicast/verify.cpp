@@ -244,7 +244,7 @@ std::string describe(const Network& network, const Channel& channel) {
 std::string Verification::describe(const Network& network) const {
   std::string text;
   if (!cycle.empty()) {
-    text += fmt::format("frames can wait in a circle of {} channels: ", cycle.size());
+    text += fmt::format("a deadlock is possible in a cycle of {} channels: ", cycle.size());
     for (const Channel& c : cycle) {
       text += unicast::describe(network, c) + ", ";
     }
@@ -266,7 +266,7 @@ std::string Verification::describe(const Network& network) const {
                             : fmt::format("ends with {} at", forwarding_table::name(lost->reason)),
                         network.name(last));
   }
-  return text.empty() ? fmt::format("all {} pairs get through, nothing can wait in a circle", pairs)
+  return text.empty() ? fmt::format("all {} pairs have a route, and no deadlock is possible", pairs)
                       : text;
 }
 

@@ -1,10 +1,10 @@
-// The manager's events as they happen. First choice is the stream of /api/v1/events, read with fetch, because a token
+// The manager's events as they occur. First choice is the stream of /api/v1/events, read with fetch, because a token
 // can be sent with it. When it ends it is opened again, with growing pauses, from the last number that was seen. If no
 // stream is possible (a proxy that holds it back, a browser without streams) the kept events are polled, and the stream
 // is tried from time to time.
 //
 //   new Events(api, {
-//     event(kind, body, fresh)      fresh: it happened while we were looking
+//     event(kind, body, fresh)      fresh: it occurred while the page was open
 //     state(state, text)            "live", "waiting" (for the next attempt), "polling", "refused"
 //     poll()                        polling: time to look at everything
 //   }).start();

@@ -249,7 +249,7 @@ async function change(title, text, go, method, path) {
 }
 
 function drain(name) {
-  return change(`Drain ${name}?`, "Trees and routes move away from it. It goes on passing frames until they have.", "Drain", "POST",
+  return change(`Drain ${name}?`, "Trees and routes move away from it. It continues to forward frames until they have moved.", "Drain", "POST",
     `api/v1/switches/${encodeURIComponent(name)}/drain`);
 }
 function undrain(name) {

@@ -22,7 +22,7 @@ export function showWaits(fabric) {
     items.push(element("li", `${one.text || one.what} waits for ${one.waits_for.join(", ")}`, { "data-transaction": one.transaction }));
   }
   if (fabric.routes?.out_of_sync.length) items.push(element("li", `routes are out of sync at ${fabric.routes.out_of_sync.join(", ")}`));
-  fill(byId("waits"), items.slice(0, MOST), "nobody");
+  fill(byId("waits"), items.slice(0, MOST), "none");
 }
 
 const STEPS = [["computed_us", "computed"], ["verified_us", "verified"], ["installed_us", "installed"]];

@@ -118,6 +118,6 @@ export function showSwitchPage(name, fabric, history) {
     titled("Hosts", HOSTS, one.hosts.map((host) => hostRow(host, fabric))),
     titled("Links", LINKS, one.links.map((link) => linkRow(link, fabric))),
     titled("Trees", TREES, trees.map(treeRow)),
-    titled("Events that name it", ["time", "severity", "what happened"], events.map((event) => row([event.time, event.severity, event.text]))),
+    titled("Events that name it", ["time", "severity", "event"], events.map((event) => row([event.time, event.severity, event.text]))),
   ]);
 }

@@ -12,7 +12,7 @@ namespace {
 using Channel = Status::Channel;
 
 /// Keep-alive intervals of the manager without a message after which the channel is closed.
-constexpr std::uint64_t patience_intervals = 3;
+constexpr std::uint64_t timeout_intervals = 3;
 
 Identity completed(Identity identity, const std::string& name) {
   if (identity.guid == 0) {
@@ -91,7 +91,7 @@ void Agent::receive(const control::ManagerMessage& message, TimeNs now) {
   case Message::kWelcome: return welcome(message.welcome(), now);
   case Message::kRejected:
     return disconnect(
-        fmt::format("the manager does not take this switch: {}", message.rejected().reason()));
+        fmt::format("the manager rejected this switch: {}", message.rejected().reason()));
   case Message::kPing:
     outbox_.emplace_back().mutable_pong()->set_number(message.ping().number());
     return;
@@ -149,7 +149,7 @@ void Agent::file_reloaded(config::Switch configuration) {
   const bool other_trees = transactions_.replace_file(std::move(configuration));
   report_guards();
   if (other_trees) {
-    disconnect("the trees of the switch's own file are others now");
+    disconnect("the trees of the switch's own file have changed");
   }
 }
 
@@ -161,7 +161,7 @@ void Agent::published(std::uint64_t version) { transactions_.published(version, 
 
 void Agent::poll(TimeNs now) {
   neighbours_.poll(now);
-  if (now >= patience_ends()) {
+  if (now >= silence_deadline()) {
     disconnect(channel_ == Channel::greeting
                    ? "the manager did not answer the switch's hello in time"
                    : fmt::format("nothing was received from the manager for {:.1f} s",
@@ -173,19 +173,19 @@ void Agent::poll(TimeNs now) {
   }
 }
 
-TimeNs Agent::patience_ends() const {
+TimeNs Agent::silence_deadline() const {
   if (disconnecting_ || channel_ == Channel::down) {
     return never;
   }
   if (channel_ == Channel::greeting) {
-    return last_heard_ + settings_.welcome_patience_ns;
+    return last_heard_ + settings_.welcome_timeout_ns;
   }
-  return keepalive_ns_ == 0 ? never : last_heard_ + patience_intervals * keepalive_ns_;
+  return keepalive_ns_ == 0 ? never : last_heard_ + timeout_intervals * keepalive_ns_;
 }
 
 TimeNs Agent::next_deadline() const {
   const TimeNs statistics = statistics_interval_ns_ == 0 ? never : next_statistics_;
-  return std::min({neighbours_.next_deadline(), patience_ends(), statistics});
+  return std::min({neighbours_.next_deadline(), silence_deadline(), statistics});
 }
 
 void Agent::statistics(std::span<const core::Counters* const> counters,
@@ -201,7 +201,7 @@ void Agent::statistics(std::span<const core::Counters* const> counters,
 
 std::vector<control::SwitchMessage> Agent::take_messages() {
   if (hello_owed_) {
-    if (!transactions_.settled()) {
+    if (!transactions_.is_in_force()) {
       return {};
     }
     hello_owed_ = false;

@@ -73,7 +73,7 @@ struct Settings {
   /// Whether hellos say that the switch sends link hellos (wire/link_hello.hpp).
   bool link_hellos = false;
   /// Time in which the manager must answer SwitchHello.
-  std::uint64_t welcome_patience_ns = 10'000'000'000;
+  std::uint64_t welcome_timeout_ns = 10'000'000'000;
   /// Limit of transactions prepared at the same time; further ones are refused.
   std::size_t max_prepared = 65536;
 };
@@ -160,7 +160,7 @@ private:
   void too_early(std::string_view message);
   void disconnect(std::string why);
   /// When the manager's silence exceeds the limit.
-  [[nodiscard]] TimeNs patience_ends() const;
+  [[nodiscard]] TimeNs silence_deadline() const;
   void report_guards();
   void report_ports();
   void set_vcs(control::Port& port) const;

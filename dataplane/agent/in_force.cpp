@@ -43,7 +43,7 @@ core::SlotDemand demand_of(const control::Tree& tree) {
               tree.slots() == 0 ? static_cast<std::uint32_t>(reductions_per_tree) : tree.slots(),
           .payload_bytes = tree.payload(),
           .half_floats = tree.half_floats(),
-          .turns = tree.turn()};
+          .in_switch = tree.in_switch_results()};
 }
 
 } // namespace
@@ -68,8 +68,8 @@ std::string InForce::problem_with(const control::Change& change) const {
       problem = fmt::format("tree {} is in the switch's own file, and only the file changes it",
                             tree.number());
     }
-    if (problem.empty() && tree.turn()) {
-      problem = core::problem_with_turned(tree.wait_count());
+    if (problem.empty() && tree.in_switch_results()) {
+      problem = core::problem_with_in_switch(tree.wait_count());
       problem = problem.empty() ? problem : fmt::format("tree {}: {}", tree.number(), problem);
     }
     return problem.empty() ? problem_with_frames(tree) : problem;
@@ -364,7 +364,7 @@ std::shared_ptr<const core::VniSet> InForce::vnis_of(PortNumber port) const {
 }
 
 std::shared_ptr<const core::Tables> InForce::make_snapshot() {
-  newest_ = rebuild_ ? build_anew(version() + 1) : build_changed(version() + 1);
+  newest_ = rebuild_ ? build_all(version() + 1) : build_changed(version() + 1);
   rebuild_ = false;
   changed_trees_.clear();
   changed_ports_ = {};
@@ -372,7 +372,7 @@ std::shared_ptr<const core::Tables> InForce::make_snapshot() {
   return newest_;
 }
 
-std::shared_ptr<const core::Tables> InForce::build_anew(std::uint64_t version) const {
+std::shared_ptr<const core::Tables> InForce::build_all(std::uint64_t version) const {
   std::vector<configuration::Diagnostic> none;
   core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none),
                               file_.settings.wide_memory);
@@ -428,7 +428,7 @@ control::InForce InForce::describe() const {
       tree.set_payload(slots.payload_bytes);
       tree.set_half_floats(slots.half_floats);
     }
-    tree.set_turn(slots.turns);
+    tree.set_in_switch_results(slots.in_switch);
   };
   for (const config::Tree& tree : file_.trees) {
     add(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots, true);

@@ -106,7 +106,7 @@ private:
   /// The file's list and the permissions. If the file lets all VNIs in and no permission closes the
   /// port: all but those kept out; null if none is kept out.
   [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
-  [[nodiscard]] std::shared_ptr<const core::Tables> build_anew(std::uint64_t version) const;
+  [[nodiscard]] std::shared_ptr<const core::Tables> build_all(std::uint64_t version) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_changed(std::uint64_t version) const;
 
   config::Switch file_;

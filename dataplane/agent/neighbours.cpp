@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t default_interval_ms = 1000;
 
 /// 3.5 times the sender's interval.
-constexpr std::uint64_t patience_ns(const wire::Hello& hello) {
+constexpr std::uint64_t hold_time_ns(const wire::Hello& hello) {
   return std::uint64_t{hello.interval_ms} * ns_per_ms * 7 / 2;
 }
 
@@ -114,7 +114,7 @@ void Neighbours::received(PortNumber number, std::span<const std::byte> frame, T
       forget(number);
     } else {
       port.heard = hello;
-      port.forget_at = now + patience_ns(hello);
+      port.forget_at = now + hold_time_ns(hello);
     }
     return;
   }
@@ -122,7 +122,7 @@ void Neighbours::received(PortNumber number, std::span<const std::byte> frame, T
     return; // an unknown neighbour leaves
   }
   if (now < port.shared_until) {
-    port.shared_until = now + patience_ns(hello);
+    port.shared_until = now + hold_time_ns(hello);
     return; // the current neighbour is kept; replacing it would flap everything that depends on it
   }
   const std::uint64_t interval_ns =
@@ -260,13 +260,13 @@ void Neighbours::take_over(PortNumber number, const wire::Hello& hello, TimeNs n
   PortState& port = ports_[number.value];
   if (port.heard) {
     if (port.before == describe(hello) && now < port.before_until) {
-      port.shared_until = now + patience_ns(*port.heard);
+      port.shared_until = now + hold_time_ns(*port.heard);
     }
     port.before = describe(*port.heard);
     port.before_until = port.forget_at;
   }
   port.heard = hello;
-  port.forget_at = now + patience_ns(hello);
+  port.forget_at = now + hold_time_ns(hello);
   port.taken_over_at = now;
   port.waiting.reset();
   port.waiting_until = never;

@@ -10,7 +10,7 @@ namespace tributary::agent {
 void Transactions::prepare(const control::Prepare& prepare, Messages& out) {
   const std::uint64_t transaction = prepare.transaction();
   if (prepared_.contains(transaction)) {
-    return refuse(transaction, "a transaction of this number is prepared already", out);
+    return refuse(transaction, "a transaction with this number is already prepared", out);
   }
   if (prepared_.size() >= max_prepared_) {
     return refuse(transaction,

@@ -45,7 +45,7 @@ public:
   }
   void published(std::uint64_t version, Messages& out);
   /// Whether everything committed is in force.
-  [[nodiscard]] bool settled() const {
+  [[nodiscard]] bool is_in_force() const {
     return !in_force_.dirty() && in_force_.version() == published_;
   }
 

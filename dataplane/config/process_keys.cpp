@@ -86,7 +86,7 @@ const Key<Process> process_keys[] = {
       .help =
           "Where metrics are served (OpenMetrics over HTTP, /metrics): \"unix:PATH\", "
           "\"HOST:PORT\", \"[V6]:PORT\". \":9464\": on this machine alone; \"0.0.0.0:9464\": to "
-          "everybody who reaches it, without a password. Without this key: nowhere."},
+          "every client that reaches it, without a password. Without this key: nowhere."},
      [](Process& p, const Value& v) { p.metrics = text(v); }},
     {{.name = "hugepages",
       .type = Choice{hugepage_names},

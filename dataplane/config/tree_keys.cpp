@@ -79,16 +79,17 @@ const Key<TreeDraft> tree_keys[] = {
               "memory. false: this switch makes such sums of vectors up to half the payload, and "
               "passes longer ones on."},
      [](TreeDraft& t, const Value& v) { t.slots.half_floats = std::get<bool>(v); }},
-    {{.name = "turn",
+    {{.name = "in_switch_results",
       .type = configuration::Flag{},
       .fallback = "false",
       .sample = "",
       .change = Change::live,
-      .help = "Whether this switch, which is next to the root, turns results round: it waits for "
-              "the root's contribution, too (wait_count is the size of the group), and sends the "
-              "result to all. The hosts must have been told the same. With a payload it takes one "
-              "more vector of slot memory for each slot."},
-     [](TreeDraft& t, const Value& v) { t.slots.turns = std::get<bool>(v); }},
+      .help =
+          "Whether this switch, which is next to the root, sends in-switch results: it waits for "
+          "the root's contribution, too (wait_count is the size of the group), and sends the "
+          "result to all. The hosts need the same setting. With a payload it takes one "
+          "more vector of slot memory for each slot."},
+     [](TreeDraft& t, const Value& v) { t.slots.in_switch = std::get<bool>(v); }},
 };
 
 const Key<RouteDraft> route_keys[] = {

@@ -116,7 +116,7 @@ void Validator::check(Manager& manager, const SectionReader& reader) {
   if (manager.parsed_address.is_unix()) {
     if (first != std::end(files)) {
       findings_.add(reader.line(first->first), reader.path(first->first),
-                    "means nothing on a Unix socket, whose file permissions say who may connect; "
+                    "has no effect on a Unix socket, whose file permissions say who may connect; "
                     "remove the tls_ keys, or give a TCP address");
     }
     return;
@@ -124,8 +124,8 @@ void Validator::check(Manager& manager, const SectionReader& reader) {
   for (const auto& [key, file] : files) {
     if (file.empty()) {
       findings_.add(reader.line(key), reader.path(key),
-                    "is missing: over TCP the fabric manager takes TLS alone; give tls_ca, "
-                    "tls_certificate and tls_key, or dial \"unix:PATH\" on its machine");
+                    "is missing: over TCP the fabric manager accepts only TLS; give tls_ca, "
+                    "tls_certificate and tls_key, or connect to \"unix:PATH\" on its machine");
     }
   }
 }
@@ -140,7 +140,7 @@ void Validator::check(const Switch& sw, const SectionReader& reader) {
   if (!std::is_sorted(limits.begin(), limits.end(), std::less_equal<>{})) {
     findings_.add(
         reader.line("timer_limits"), reader.path("timer_limits"),
-        "the limits do not rise; give three wait counts, each larger than the one before");
+        "the limits are not ascending; give three wait counts, each larger than the one before");
   }
 }
 
@@ -271,11 +271,12 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
     findings_.add(reader.line("slots"), reader.path("slots"),
                   "{} is not a power of two; give 8, 16, 32, 64 or 128", slots.slots);
   }
-  if (slots.turns) {
+  if (slots.in_switch) {
     if (std::string problem =
-            core::problem_with_turned(static_cast<ContributionCount>(draft.wait_count));
+            core::problem_with_in_switch(static_cast<ContributionCount>(draft.wait_count));
         !problem.empty()) {
-      findings_.add(reader.line("turn"), reader.path("turn"), "{}", problem);
+      findings_.add(reader.line("in_switch_results"), reader.path("in_switch_results"), "{}",
+                    problem);
     }
   }
   if (!slots.any()) {
@@ -301,8 +302,7 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
   if (draft.wait_count == 0) {
     findings_.add(
         reader.line("payload"), reader.path("payload"),
-        "means nothing on an ordinary multicast; give a wait_count above 0, or remove the "
-        "key");
+        "has no effect on an ordinary multicast; give a wait_count above 0, or remove the key");
   }
   const std::size_t frame_bytes = slots.payload_bytes + wire::wide_header_bytes;
   if (!sw.ports.empty() && frame_bytes > sw.ports.front().policy.longest_frame) {
@@ -336,7 +336,7 @@ void Validator::join_foreign(Switch& sw, const SectionReader& reader) {
   if (!sw.forward_foreign) {
     if (!sw.foreign_ports.empty()) {
       findings_.add(reader.line("foreign_ports"), reader.path("foreign_ports"),
-                    "means nothing without forward_foreign = true; add that or remove this");
+                    "has no effect without forward_foreign = true; add that or remove this");
     }
     return;
   }
@@ -391,10 +391,11 @@ void Validator::finish(const Config& config) {
     for (const Port& port : sw.ports) {
       const bool device = port.kind != PortKind::ring;
       if (device && machine_.dpdk_devices != 0 && ++devices == machine_.dpdk_devices + 1) {
-        findings_.add(port.line, "switch.port",
-                      "port \"{}\" of switch \"{}\" is one device more than the {} that this DPDK "
-                      "was built for (rings are none); give some switches a process of their own",
-                      port.name, sw.name, machine_.dpdk_devices);
+        findings_.add(
+            port.line, "switch.port",
+            "port \"{}\" of switch \"{}\" is one device more than the {} that this DPDK was built "
+            "for (rings do not count); give some switches a process of their own",
+            port.name, sw.name, machine_.dpdk_devices);
       }
     }
   }

@@ -118,7 +118,8 @@ private:
   /// Logs a problem once: an unreachable manager is one line in the log, not one per attempt.
   void say(const Text& problem) {
     if (problem == said_) {
-      spdlog::debug("switch {}: manager {}: the same again", switch_name_, settings_.address_text);
+      spdlog::debug("switch {}: manager {}: same error again", switch_name_,
+                    settings_.address_text);
     } else {
       said_ = problem;
       spdlog::warn("switch {}: manager {}: {}; trying again until it answers", switch_name_,
@@ -229,8 +230,9 @@ private:
       co_return;
     }
     if (welcomed_) {
-      spdlog::warn("switch {}: the channel to the manager at {} ended: {}; what is in force stays",
-                   switch_name_, settings_.address_text, why);
+      spdlog::warn(
+          "switch {}: the channel to the manager at {} ended: {}; its tables stay in force",
+          switch_name_, settings_.address_text, why);
     } else {
       say(why); // a manager that refuses does so at every attempt
     }
@@ -253,7 +255,7 @@ private:
             welcome();
           }
           user_.received(message);
-          return !stream_->ending();
+          return !stream_->has_ended();
         });
     if (problem.empty() && !stopped_) {
       user_.batch_ended();

@@ -242,11 +242,11 @@ public:
     core_->counters_->engines[entry.parent.value].op_mismatches.add();
     took_wide(d, entry, frame, packed);
   }
-  [[nodiscard]] const TurnRecords& turns() const { return core_->turns_; }
-  void turn(ReductionKey key, const MulticastEntry& entry, bool too_many, std::byte* frame,
-            std::size_t bytes) const {
+  [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch_; }
+  void make_in_switch_result(ReductionKey key, const MulticastEntry& entry, bool too_many,
+                             std::byte* frame, std::size_t bytes) const {
     count_full(key, entry, too_many);
-    core_->turn_round(key, entry, frame, bytes);
+    core_->make_in_switch_result(key, entry, frame, bytes);
   }
   [[nodiscard]] PortSet counted_now(ReductionKey key) const {
     return core_->engines_.counted(key).ports;
@@ -262,14 +262,14 @@ public:
     d.signature = 0;
   }
   void keep_arm(ReductionKey key, const FrameView& frame) const {
-    TurnRecord& record = core_->turns_[key];
+    InSwitchRecord& record = core_->in_switch_[key];
     std::memcpy(record.arm_header.data(), frame.data, record.arm_header.size());
     record.arm_class = TrafficClass{frame.traffic_class};
     record.armed_itself = false;
     record.armed_at = core_->now_;
     record.replay_due = false; // it would arrive after this arm, and open an older sequence
   }
-  void forget_kept(ReductionKey key) const { core_->turns_[key].kept_bytes = 0; }
+  void forget_kept(ReductionKey key) const { core_->in_switch_[key].kept_bytes = 0; }
   [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
                             SequenceNumber opens, TimeNs now) const {
     return core_->replay(key, entry, frame, opens, now);

@@ -93,8 +93,8 @@ template <typename Value> struct EngineFigures {
   Value overflows{};
   Value discarded{};
   Value emission_delayed{};
-  Value turned{};   ///< included in `full`
-  Value replayed{}; ///< included in `turned`
+  Value in_switch{}; ///< included in `full`
+  Value replayed{};  ///< included in `in_switch`
 
   static constexpr statistics::CounterRow<EngineFigures, Value EngineFigures::*> rows[] = {
       {&EngineFigures::arms, {"arms", "Reductions armed.", "engine_arms", {"ARMS", 5}}},
@@ -139,11 +139,11 @@ template <typename Value> struct EngineFigures {
         "engine_discarded"}},
       {&EngineFigures::emission_delayed,
        {"emission_delayed", "Emissions by a timer that waited because no buffer was free."}},
-      {&EngineFigures::turned,
-       {"turned",
+      {&EngineFigures::in_switch,
+       {"in_switch",
         "In-switch results, sent to all members from here.",
-        "engine_turned",
-        {"TURNED", 8}}},
+        "engine_in_switch",
+        {"IN SWITCH", 8}}},
       {&EngineFigures::replayed,
        {"replayed", "In-switch results sent again because the root had missed them.",
         "engine_replayed"}},

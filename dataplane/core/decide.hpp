@@ -22,7 +22,7 @@
 //                    combine, combine_mismatched, start: how many contributions there are then
 //                    complete(key, entry, too_many, frame)
 //                    the same for vectors: wide_decide.hpp; for trees with in-switch results:
-//                    turn_decide.hpp
+//                    in_switch_decide.hpp
 //   notifications    on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
 //                    on_routed, on_foreign_vc, on_uncarried
 //
@@ -83,17 +83,18 @@ template <typename Effects>
   return replicated(ports, event, frame.traffic_class);
 }
 
-template <typename Effects> // turn_decide.hpp
-PackedDecision turn(Effects effects, const FrameView& frame, ReductionKey key,
-                    const MulticastEntry& entry, ContributionCount total, std::size_t bytes);
+template <typename Effects> // in_switch_decide.hpp
+PackedDecision complete_in_switch(Effects effects, const FrameView& frame, ReductionKey key,
+                                  const MulticastEntry& entry, ContributionCount total,
+                                  std::size_t bytes);
 template <typename Effects>
 bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry);
 template <typename Effects>
 PackedDecision drop_full(Effects effects, ReductionKey key, const MulticastEntry& entry,
                          ContributionCount total, bool taken);
 template <typename Effects>
-PackedDecision downward_turned(Effects effects, const FrameView& frame, ReductionKey key,
-                               const MulticastEntry& entry, TimeNs now);
+PackedDecision downward_in_switch(Effects effects, const FrameView& frame, ReductionKey key,
+                                  const MulticastEntry& entry, TimeNs now);
 
 /// The frame with the last contribution carries the result. Inlined with all that it calls: with
 /// short reductions it is one frame of three.
@@ -101,10 +102,10 @@ template <typename Effects>
 [[gnu::noinline, gnu::flatten]] PackedDecision
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
          ContributionCount total) {
-  if (entry.turns) [[unlikely]] {
+  if (entry.in_switch) [[unlikely]] {
     return lacks_root(effects, key, entry)
                ? drop_full(effects, key, entry, total, true)
-               : turn(effects, frame, key, entry, total, wire::reduction_frame_bytes);
+               : complete_in_switch(effects, frame, key, entry, total, wire::reduction_frame_bytes);
   }
   effects.complete(key, entry, total > entry.wait_count, frame.data);
   if (!effects.up().contains(entry.parent)) [[unlikely]] {
@@ -296,8 +297,8 @@ template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision
 armed_or_disarmed(Effects effects, const FrameView& frame, ReductionKey key,
                   const MulticastEntry& entry, TimeNs now) {
-  if (entry.turns) [[unlikely]] {
-    return downward_turned(effects, frame, key, entry, now);
+  if (entry.in_switch) [[unlikely]] {
+    return downward_in_switch(effects, frame, key, entry, now);
   }
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);

@@ -19,44 +19,46 @@ enum class Action : std::uint8_t {
   forward,   ///< send the frame unchanged out of `port`
   replicate, ///< send the frame unchanged out of every port of `ports`
   emit,      ///< the frame was rewritten as a result: send its first `length` bytes out of `port`
-  turn,      ///< the same out of every port of `ports`, which include the ingress port
-  deliver,   ///< hand a copy to the switch's agent and free the frame
+  replicate_result, ///< the same out of every port of `ports`, which include the ingress port
+  deliver,          ///< hand a copy to the switch's agent and free the frame
 };
 
 /// Whether the frame is freed.
 constexpr bool is_released(Action a) { return a == Action::drop || a == Action::absorb; }
 
 /// Whether it leaves by the ports of `ports`, not by `port`.
-constexpr bool is_copied(Action a) { return a == Action::replicate || a == Action::turn; }
+constexpr bool is_copied(Action a) {
+  return a == Action::replicate || a == Action::replicate_result;
+}
 
 /// Why a frame was handled as it was. For traces, `explain` and tests; the per-tree counters follow
 /// it.
 enum class Event : std::uint8_t {
-  none,             ///< a drop: see the reason
-  unicast,          ///< forwarded by its route
-  detoured,         ///< forwarded by a spare port: the first ones are down or stuck
-  multicast,        ///< replicated, no reduction on this tree
-  armed,            ///< armed a free descriptor, replicated
-  rearmed,          ///< found a descriptor and moved it on, replicated
-  arm_failed,       ///< no descriptor was free; replicated all the same
-  disarmed,         ///< released a descriptor, replicated
-  disarm_no_match,  ///< nothing to release, replicated
-  contributed,      ///< absorbed
-  completed_full,   ///< completed the reduction: emitted
-  passed_not_armed, ///< no descriptor: forwarded toward the root
-  passed_late,      ///< its reduction was emitted or timed out before: forwarded
-  passed_foreign,   ///< VNI or cookie differ from the armed ones: forwarded
-  passed_newer,     ///< a newer sequence than the armed one: forwarded
-  passed_reserved,  ///< reserved opcode: forwarded
-  passed_empty,     ///< forwarded: count 0 adds nothing
-  emitted_partial,  ///< not caused by a frame: a timer expired
-  hello,            ///< delivered: a neighbour's hello
-  lldp,             ///< delivered: a neighbour's LLDP frame
-  foreign,          ///< forwarded: not of the fabric, to the joined port
-  turned,           ///< completed the reduction in the switch next to the root: sent to all members
-  replayed,         ///< the root missed that result: it is sent to all again, in place of the frame
-  kept_released,    ///< absorbed: the root refuses the kept result, or does not know it
-  trimmed,          ///< not by the core: its queue was full, and only its headers leave
+  none,                ///< a drop: see the reason
+  unicast,             ///< forwarded by its route
+  detoured,            ///< forwarded by a spare port: the first ones are down or stuck
+  multicast,           ///< replicated, no reduction on this tree
+  armed,               ///< armed a free descriptor, replicated
+  rearmed,             ///< found a descriptor and moved it on, replicated
+  arm_failed,          ///< no descriptor was free; replicated all the same
+  disarmed,            ///< released a descriptor, replicated
+  disarm_no_match,     ///< nothing to release, replicated
+  contributed,         ///< absorbed
+  completed_full,      ///< completed the reduction: emitted
+  passed_not_armed,    ///< no descriptor: forwarded toward the root
+  passed_late,         ///< its reduction was emitted or timed out before: forwarded
+  passed_foreign,      ///< VNI or cookie differ from the armed ones: forwarded
+  passed_newer,        ///< a newer sequence than the armed one: forwarded
+  passed_reserved,     ///< reserved opcode: forwarded
+  passed_empty,        ///< forwarded: count 0 adds nothing
+  emitted_partial,     ///< not caused by a frame: a timer expired
+  hello,               ///< delivered: a neighbour's hello
+  lldp,                ///< delivered: a neighbour's LLDP frame
+  foreign,             ///< forwarded: not of the fabric, to the joined port
+  completed_in_switch, ///< completed next to the root: the result is sent to all members
+  replayed,      ///< the root missed that result: it is sent to all again, in place of the frame
+  kept_released, ///< absorbed: the root refuses the kept result, or does not know it
+  trimmed,       ///< not by the core: its queue was full, and only its headers leave
 };
 
 constexpr std::string_view name_of(Action a) {
@@ -66,7 +68,7 @@ constexpr std::string_view name_of(Action a) {
   case Action::forward: return "forward";
   case Action::replicate: return "replicate";
   case Action::emit: return "emit";
-  case Action::turn: return "turn";
+  case Action::replicate_result: return "replicate_result";
   case Action::deliver: return "deliver";
   }
   return "unknown";
@@ -95,7 +97,7 @@ constexpr std::string_view name_of(Event e) {
   case Event::hello: return "hello";
   case Event::lldp: return "lldp";
   case Event::foreign: return "foreign";
-  case Event::turned: return "turned";
+  case Event::completed_in_switch: return "completed_in_switch";
   case Event::replayed: return "replayed";
   case Event::kept_released: return "kept_released";
   case Event::trimmed: return "trimmed";
@@ -106,12 +108,12 @@ constexpr std::string_view name_of(Event e) {
 struct PackedDecision;
 
 struct Decision {
-  PortSet ports{}; ///< with `replicate` and `turn`; unspecified with all others
+  PortSet ports{}; ///< with `replicate` and `replicate_result`; unspecified with all others
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
   PortNumber port = no_port;      ///< with `forward` and `emit`
-  std::uint16_t length = 0;       ///< with `emit` and `turn`: the bytes that leave
+  std::uint16_t length = 0;       ///< with `emit` and `replicate_result`: the bytes that leave
   std::uint8_t traffic_class = 0; ///< in which it leaves, if it does
   std::uint8_t padding = 0;       ///< decisions are compared with all their bytes
 
@@ -182,9 +184,9 @@ constexpr PackedDecision replicated(PortSet ports, Event event, std::uint8_t tra
   return decided(Action::replicate, event, no_port, 0, traffic_class, ports);
 }
 
-constexpr PackedDecision turned(PortSet ports, Event event, std::uint16_t length,
-                                std::uint8_t traffic_class) {
-  return decided(Action::turn, event, no_port, length, traffic_class, ports);
+constexpr PackedDecision result_replicated(PortSet ports, Event event, std::uint16_t length,
+                                           std::uint8_t traffic_class) {
+  return decided(Action::replicate_result, event, no_port, length, traffic_class, ports);
 }
 /// A frame from the root that was for this switch alone.
 constexpr PackedDecision taken(Event event) {

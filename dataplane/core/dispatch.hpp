@@ -125,7 +125,9 @@ std::size_t dispatch(std::span<const Decision> decisions, Shell&& shell,
       next = i + replicated_together(decisions.subspan(i));
       done = shell.replicate(i, next - i, d.ports, d.traffic_class);
       break;
-    case Action::turn: done = shell.replicate_result(i, d.ports, d.length, d.traffic_class); break;
+    case Action::replicate_result:
+      done = shell.replicate_result(i, d.ports, d.length, d.traffic_class);
+      break;
     }
     if (!done) [[unlikely]] {
       return i;

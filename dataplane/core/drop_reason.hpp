@@ -36,11 +36,11 @@ namespace tributary::core {
   X(counts_others,      "one endpoint lies behind this child port, and the frame counts more")           \
   X(not_opened,         "one endpoint lies behind this child port, and no frame from the parent has opened the sequence that it contributes to") \
   X(result_from_child,  "a frame that counts nothing and requests nothing, from a child port: results come from the parent port alone") \
-  X(not_turned,         "a contribution of the root to a reduction that is not armed where its tree has in-switch results, or of a reserved opcode") \
+  X(not_in_switch,      "a contribution of the root to a reduction that is not armed where its tree has in-switch results, or of a reserved opcode") \
   X(foreign_cookie,     "VNI or cookie differ from the armed ones, and the switch is set to drop such frames") \
   X(no_route,           "no route leads to this unicast address, or all its ports are down")       \
-  X(dest_dead,          "the last link to the switch that the address hangs on is down")           \
-  X(no_vc,              "the way on needs a higher virtual channel than there is, or than the port carries") \
+  X(dest_dead,          "the last link to the switch of this address is down")           \
+  X(no_vc,              "the route needs a higher virtual channel than exists, or than the port carries") \
   X(route_to_ingress,   "the route leads back out of the port the frame came in on")               \
   X(port_down,          "the output port is down or away, or went down while the frame waited")    \
   X(queue_full,         "the queue of its class at the output port is full")                       \

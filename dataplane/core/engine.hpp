@@ -192,8 +192,8 @@ public:
   void end(ReductionKey key, const MulticastEntry& entry);
   /// Frees the descriptor; its sequence did not end.
   void release(ReductionKey key, const MulticastEntry& entry);
-  /// The reduction is over, and its result armed the next one (turn_decide.hpp): like an arm, but
-  /// the timer continues. `next` is what that arm carried.
+  /// The reduction is over, and its result armed the next one (in_switch_decide.hpp): like an arm,
+  /// but the timer continues. `next` is what that arm carried.
   void end_with_arm(ReductionKey key, MatchWord next);
   /// Restarts the timer of an armed reduction.
   void restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now);

@@ -26,17 +26,18 @@ std::string_view reason_of(Event event) {
   case Event::detoured: return "a spare: the first ports of its route are down, or paused too long";
   case Event::multicast: return "an ordinary multicast";
   case Event::armed: return "it arms a free descriptor";
-  case Event::rearmed: return "it moves the descriptor on, and what that holds is thrown away";
+  case Event::rearmed:
+    return "it moves the descriptor to its sequence, and the held data is discarded";
   case Event::arm_failed: return "no descriptor is free to arm: contributions will pass unreduced";
   case Event::disarmed: return "it releases the descriptor";
-  case Event::disarm_no_match: return "there is nothing for it to release";
+  case Event::disarm_no_match: return "no descriptor is armed for it to release";
   case Event::passed_not_armed: return "nothing is armed";
   case Event::passed_late: return "its reduction has ended";
   case Event::passed_foreign: return "its VNI or cookie is not the armed one";
   case Event::passed_newer: return "its sequence is newer than the armed one";
   case Event::passed_reserved: return "its opcode is reserved, or not one for its form and slot";
   case Event::passed_empty: return "it counts no contribution";
-  case Event::turned: return "the result is multicast by this switch";
+  case Event::completed_in_switch: return "the result is multicast by this switch";
   case Event::replayed: return "the root has missed the last result, which goes to all again";
   case Event::kept_released: return "the root refuses the last result, which is kept no longer";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
@@ -69,7 +70,7 @@ public:
          list(entry.children),
          entry.wait_count == 0 ? std::string("ordinary multicast")
                                : fmt::format("wait count {}{}", entry.wait_count,
-                                             entry.turns ? ", multicast by this switch" : ""),
+                                             entry.in_switch ? ", multicast by this switch" : ""),
          entry.has_place() ? fmt::format(", {} slots of {} bytes", entry.slots(),
                                          core_.tables().slot_place(key.tree()).payload_bytes)
                            : std::string());
@@ -131,11 +132,11 @@ public:
   }
   void place(Place place) {
     if (place.is_switch()) {
-      note("its host hangs on switch {} (routes of epoch {}; this is switch {})",
+      note("its host is attached to switch {} (routes of epoch {}; this is switch {})",
            place.destination(), core_.tables().routes()->epoch,
            core_.tables().routes()->table.self);
     } else if (place.is_local()) {
-      note("its host hangs on port {} of this switch", place.port().value);
+      note("its host is attached to port {} of this switch", place.port().value);
     } else if (place.is_by_file()) {
       note("a route of the switch's own file leads to port {}", place.port().value);
     }
@@ -192,7 +193,7 @@ public:
     case Action::emit:
       note("the result of {} contributions leaves through port {}", total_, d.port.value);
       break;
-    case Action::turn:
+    case Action::replicate_result:
       if (d.event == Event::replayed) {
         note("in its place the last result leaves through {} ({}): {}", list(d.ports),
              name_of(d.event), reason_of(d.event));
@@ -395,9 +396,9 @@ public:
     notes_->complete(too_many);
   }
 
-  [[nodiscard]] const TurnRecords& turns() const { return core_->turns(); }
-  void turn(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
-            std::byte* /*frame*/, std::size_t /*bytes*/) const {
+  [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch(); }
+  void make_in_switch_result(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
+                             std::byte* /*frame*/, std::size_t /*bytes*/) const {
     notes_->complete(too_many);
   }
   [[nodiscard]] PortSet counted_now(ReductionKey key) const {
@@ -411,8 +412,8 @@ public:
   void forget_kept(ReductionKey /*key*/) const {}
   [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& /*entry*/,
                             const FrameView& frame, SequenceNumber opens, TimeNs /*now*/) const {
-    notes_->replay(turns()[key].kept_result(), opens);
-    return turns()[key].kept_bytes <= frame.length;
+    notes_->replay(in_switch()[key].kept_result(), opens);
+    return in_switch()[key].kept_bytes <= frame.length;
   }
 
   void on_tree(ReductionKey key, const MulticastEntry& entry) const { notes_->tree(key, entry); }

@@ -417,7 +417,7 @@ template <bool default_policy, bool uncached>
       entry = &its;
       first_of_tree = ReductionKey(key.tree(), ReductionId{0});
       of_tree = &descriptors[first_of_tree.index()];
-      copies_all = !its.turns && (its.children.bits() & ~up_.bits()) == 0;
+      copies_all = !its.in_switch && (its.children.bits() & ~up_.bits()) == 0;
     }
     if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
       break;

@@ -20,7 +20,7 @@ struct Taken {
 
 std::string SlotDealer::add(TreeNumber tree, const SlotDemand& demand) {
   if (!is_slot_count(demand.slots)) {
-    return fmt::format("{} slots cannot be; give 8, 16, 32, 64 or 128", demand.slots);
+    return fmt::format("{} slots are not supported: use 8, 16, 32, 64 or 128", demand.slots);
   }
   if (!demand.any()) {
     return demand.slots == reductions_per_tree
@@ -30,7 +30,7 @@ std::string SlotDealer::add(TreeNumber tree, const SlotDemand& demand) {
                              demand.slots);
   }
   if (!is_slot_payload(demand.payload_bytes)) {
-    return fmt::format("a payload of {} bytes cannot be; give a multiple of 64, at most {}",
+    return fmt::format("a payload of {} bytes is not supported: use a multiple of 64, at most {}",
                        demand.payload_bytes, wire::most_wide_payload);
   }
   if (demand.bytes() > free_bytes()) {

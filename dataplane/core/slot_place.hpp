@@ -7,8 +7,8 @@
 //     | slot of id 0 | slot of id 1 | ... | slot of id slots - 1 |
 //       stride bytes
 //
-// A tree with in-switch results (turn_decide.hpp) has as many more after them, each as long as its
-// longest payload, for the last result of each id.
+// A tree with in-switch results (in_switch_decide.hpp) has as many more after them, each as long as
+// its longest payload, for the last result of each id.
 //
 // The stride is the tree's longest payload; twice that if the tree may add up 16-bit floats, which
 // are held as 32-bit ones. Slots are identified by the number of their first line of 64 bytes, so
@@ -42,14 +42,14 @@ struct SlotDemand {
   /// Whether it may add up 16-bit floats.
   bool half_floats = false;
   /// Whether the switch is next to the root and sends in-switch results: one more vector per slot.
-  bool turns = false;
+  bool in_switch = false;
 
   [[nodiscard]] constexpr bool any() const { return payload_bytes != 0; }
   [[nodiscard]] constexpr std::uint64_t stride_bytes() const {
     return std::uint64_t{payload_bytes} * (half_floats ? 2 : 1);
   }
   [[nodiscard]] constexpr std::uint64_t bytes() const {
-    return slots * (stride_bytes() + (turns ? payload_bytes : 0));
+    return slots * (stride_bytes() + (in_switch ? payload_bytes : 0));
   }
   friend constexpr bool operator==(const SlotDemand&, const SlotDemand&) = default;
 };
@@ -59,18 +59,18 @@ struct SlotPlace {
   std::uint32_t first_line = 0;
   std::uint16_t payload_bytes = 0; ///< the longest payload
   bool half_floats : 1 = false;
-  bool turns : 1 = false;
+  bool in_switch : 1 = false;
   std::uint8_t slots = 0; ///< one for each reduction id; 0, 8, 16, ... 128
 
   constexpr SlotPlace() = default;
   constexpr SlotPlace(const SlotDemand& demand, std::uint64_t line)
       : first_line(static_cast<std::uint32_t>(line)),
         payload_bytes(static_cast<std::uint16_t>(demand.payload_bytes)),
-        half_floats(demand.half_floats), turns(demand.turns),
+        half_floats(demand.half_floats), in_switch(demand.in_switch),
         slots(static_cast<std::uint8_t>(demand.slots)) {}
 
   [[nodiscard]] constexpr SlotDemand demand() const {
-    return slots == 0 ? SlotDemand{} : SlotDemand{slots, payload_bytes, half_floats, turns};
+    return slots == 0 ? SlotDemand{} : SlotDemand{slots, payload_bytes, half_floats, in_switch};
   }
   [[nodiscard]] constexpr std::uint32_t stride_lines() const {
     return std::uint32_t{payload_bytes} * (half_floats ? 2U : 1U) /
@@ -80,7 +80,7 @@ struct SlotPlace {
     return std::uint32_t{payload_bytes} / static_cast<std::uint32_t>(slot_line_bytes);
   }
   [[nodiscard]] constexpr std::uint64_t lines() const {
-    return std::uint64_t{slots} * (stride_lines() + (turns ? payload_lines() : 0));
+    return std::uint64_t{slots} * (stride_lines() + (in_switch ? payload_lines() : 0));
   }
   /// The first line of a reduction's slot. Requires an id below `slots`.
   [[nodiscard]] constexpr std::uint32_t line_of(ReductionId id) const {

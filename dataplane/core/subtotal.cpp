@@ -1,7 +1,7 @@
 #include "dataplane/core/subtotal.hpp"
 
 #include "dataplane/core/applied.hpp"
-#include "dataplane/core/turn_decide.hpp"
+#include "dataplane/core/in_switch_decide.hpp"
 
 #include <bit>
 #include <cstring>

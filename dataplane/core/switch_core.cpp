@@ -19,7 +19,7 @@ SwitchCore::SwitchCore(const SwitchSettings& settings, PortSet owned_ports)
 void SwitchCore::adopt(std::shared_ptr<const Tables> tables, TimeNs /*now*/, Emission& emission) {
   wide_.make_room(tables->slot_lines());
   engines_.make_room(*tables_, *tables);
-  turns_.adopt(*tables_, *tables);
+  in_switch_.adopt(*tables_, *tables);
   const std::shared_ptr<const Tables> old = std::exchange(tables_, std::move(tables));
   checks_.clear();
   carrying_ = {};
@@ -91,7 +91,7 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
   send_replays(emission);
   engines_.deadlines().for_each_due(now, [&](ReductionKey key) {
     const MulticastEntry& entry = tables_->tree(key.tree());
-    if (entry.turns && expire_turned(key, entry, now)) {
+    if (entry.in_switch && expire_in_switch(key, entry, now)) {
       return;
     }
     EngineCounters& counted = counters_->engines[entry.parent.value];
@@ -109,7 +109,7 @@ void SwitchCore::expire_due(TimeNs now, Emission& emission) {
 /// False if no buffer was free. If the parent port is down, nothing can be sent, and a result that
 /// waited for it would be useless to a root that has armed again meanwhile.
 bool SwitchCore::emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission) {
-  if (entry.turns) { // it includes the root's own contribution, so the root cannot use it
+  if (entry.in_switch) { // it includes the root's own contribution, so the root cannot use it
     counters_->engines[entry.parent.value].discarded.add(
         engines_.descriptor(key).accumulator.contributions);
     return true;

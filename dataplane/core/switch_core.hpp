@@ -17,10 +17,10 @@
 // `engine_port(in, frame)`. `counters()` may be read by any thread; all else belongs to the owning
 // worker alone.
 //
-// A frame is changed only when its Decision says `emit` or `turn`; its first `length` bytes then
-// are the result: 94, or the length of a wide frame. All other frames are bit-identical to what was
-// received. So the caller must own the bytes of a frame that goes up a tree, or comes from the root
-// of one with in-switch results; a frame shared with others must be copied first.
+// A frame is changed only when its Decision says `emit` or `replicate_result`; its first `length`
+// bytes then are the result: 94, or the length of a wide frame. All other frames are bit-identical
+// to what was received. So the caller must own the bytes of a frame that goes up a tree, or comes
+// from the root of one with in-switch results; a frame shared with others must be copied first.
 //
 // Hot path: no allocation, no exception, no lock.
 #pragma once
@@ -30,10 +30,10 @@
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/engine.hpp"
 #include "dataplane/core/frame_view.hpp"
+#include "dataplane/core/in_switch_record.hpp"
 #include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/tables.hpp"
 #include "dataplane/core/tracing.hpp"
-#include "dataplane/core/turn_record.hpp"
 #include "dataplane/core/wide_engine.hpp"
 #include "tributary/traffic_class.hpp"
 
@@ -182,7 +182,7 @@ public:
   [[nodiscard]] const ReductionEngines& engines() const { return engines_; }
   [[nodiscard]] const WideEngine& wide_engine() const { return wide_; }
   /// Records of trees with in-switch results.
-  [[nodiscard]] const TurnRecords& turns() const { return turns_; }
+  [[nodiscard]] const InSwitchRecords& in_switch() const { return in_switch_; }
 
 private:
   [[nodiscard]] const MulticastEntry* reduction_of(PortNumber in, FrameView frame) const;
@@ -230,14 +230,14 @@ private:
   void expire_due(TimeNs now, Emission& emission);
   bool emit_partial(ReductionKey key, const MulticastEntry& entry, Emission& emission);
 
-  // turn.cpp
-  void turn_round(ReductionKey key, const MulticastEntry& entry, std::byte* frame,
-                  std::size_t bytes);
+  // in_switch.cpp
+  void make_in_switch_result(ReductionKey key, const MulticastEntry& entry, std::byte* frame,
+                             std::size_t bytes);
   bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
               SequenceNumber opens, TimeNs now);
   void write_kept(ReductionKey key, SequenceNumber opens, std::byte* frame) const;
   void send_replays(Emission& emission);
-  bool expire_turned(ReductionKey key, const MulticastEntry& entry, TimeNs now);
+  bool expire_in_switch(ReductionKey key, const MulticastEntry& entry, TimeNs now);
   /// Requires that the key is armed.
   [[nodiscard]] DescriptorView view(ReductionKey key) const;
 
@@ -255,7 +255,7 @@ private:
   ReductionEngines engines_;
   WideEngine wide_;
   PlainWord plain_; ///< of the contribution that took the slow path last
-  TurnRecords turns_;
+  InSwitchRecords in_switch_;
   TimeNs now_{};                          ///< of the latest burst
   std::vector<ReductionKey> replays_due_; ///< results that wait for buffers
 };

@@ -80,7 +80,7 @@ std::string problem_with_tree(std::size_t port_count, std::uint32_t tree, std::u
   return {};
 }
 
-std::string problem_with_turned(std::uint32_t wait_count) {
+std::string problem_with_in_switch(std::uint32_t wait_count) {
   return wait_count >= 2
              ? std::string()
              : "a tree with in-switch results waits for the root and at least one other, and its "
@@ -104,10 +104,10 @@ std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_coun
                         .parent = parent,
                         .timer = timers_.choose(wait_count),
                         .valid = true,
-                        .turns = demand.turns,
+                        .in_switch = demand.in_switch,
                         .one_behind_each = wait_count == static_cast<ContributionCount>(
-                                                             children.size() + demand.turns)};
-  std::string problem = demand.turns ? problem_with_turned(wait_count) : std::string();
+                                                             children.size() + demand.in_switch)};
+  std::string problem = demand.in_switch ? problem_with_in_switch(wait_count) : std::string();
   if (problem.empty()) {
     problem = problem_with_slots(wanted, demand);
   }
@@ -274,13 +274,13 @@ std::shared_ptr<const Tables::SlotPlaces> Tables::no_slot_places() {
 
 bool Tables::any_counts_ports() const {
   return std::ranges::any_of(ports_, [](const PortPolicy& p) { return p.nid.has_value(); }) ||
-         std::ranges::any_of(trees_, &MulticastEntry::one_behind_each) || any_turns_;
+         std::ranges::any_of(trees_, &MulticastEntry::one_behind_each) || any_in_switch_;
 }
 
 std::shared_ptr<const Tables> TablesBuilder::build(std::uint64_t version) {
   tables_->version_ = version;
-  tables_->any_turns_ =
-      std::ranges::any_of(tables_->trees_, [](const MulticastEntry& entry) { return entry.turns; });
+  tables_->any_in_switch_ = std::ranges::any_of(
+      tables_->trees_, [](const MulticastEntry& entry) { return entry.in_switch; });
   tables_->counts_ports_ = tables_->any_counts_ports();
   if (std::exchange(slots_changed_, false)) {
     deal_slots();

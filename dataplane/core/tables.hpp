@@ -37,9 +37,9 @@ struct MulticastEntry {
   bool valid : 1 = false;
   /// Log2 of its reductions in flight, 3 to 7; 0: it has no wide frames, and eight in flight.
   std::uint8_t slots_log2 : 3 = 0;
-  /// The parent is the root's own port, and this switch sends the results (turn_decide.hpp). The
-  /// wait count includes the root.
-  bool turns : 1 = false;
+  /// The parent is the root's own port, and this switch sends the results (in_switch_decide.hpp).
+  /// The wait count includes the root.
+  bool in_switch : 1 = false;
   /// As many endpoints as child ports: exactly one per port.
   bool one_behind_each = false;
 
@@ -206,7 +206,7 @@ public:
   /// one endpoint behind each child port.
   [[nodiscard]] bool counts_ports() const { return counts_ports_; }
   /// Whether any tree has in-switch results here.
-  [[nodiscard]] bool any_turns() const { return any_turns_; }
+  [[nodiscard]] bool any_in_switch() const { return any_in_switch_; }
 
 private:
   friend class TablesBuilder;
@@ -217,7 +217,7 @@ private:
   std::uint64_t version_ = 0;
   std::size_t tree_count_ = 0;
   bool counts_ports_ = false;
-  bool any_turns_ = false;
+  bool any_in_switch_ = false;
   std::vector<PortPolicy> ports_;
   std::array<MulticastEntry, max_trees> trees_{};
   [[nodiscard]] static std::shared_ptr<const Places> no_places();
@@ -239,7 +239,7 @@ private:
                                             PortSet children);
 
 /// The same for the wait count of a tree with in-switch results.
-[[nodiscard]] std::string problem_with_turned(std::uint32_t wait_count);
+[[nodiscard]] std::string problem_with_in_switch(std::uint32_t wait_count);
 
 /// Collects ports, trees and routes, checks them against each other, and makes a snapshot.
 /// Each `add_*` returns an empty string, or changes nothing and returns the problem with the

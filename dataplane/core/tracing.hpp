@@ -15,14 +15,14 @@ enum class Tracing : std::uint8_t {
   everything,
 };
 
-/// The part of a decision's second word that says what happened.
-constexpr std::uint64_t what_happened(PackedDecision decision) {
+/// The action and the event in a decision's second word.
+constexpr std::uint64_t outcome_of(PackedDecision decision) {
   return decision.rest & decided(Action{0xFF}, Event{0xFF}, {}, 0, 0, {}).rest;
 }
 
 /// Whether it is one of the unicast decisions that `notable` omits.
 constexpr bool goes_its_way(PackedDecision decision) {
-  return what_happened(decision) == decided(Action::forward, Event::unicast, {}, 0, 0, {}).rest;
+  return outcome_of(decision) == decided(Action::forward, Event::unicast, {}, 0, 0, {}).rest;
 }
 constexpr bool goes_its_way(Action action, Event event) {
   return action == Action::forward && event == Event::unicast;
@@ -30,7 +30,7 @@ constexpr bool goes_its_way(Action action, Event event) {
 
 /// Whether it is one of the reduction decisions that `notable` omits.
 constexpr bool is_contribution(PackedDecision decision) {
-  return what_happened(decision) == decided(Action::absorb, Event::contributed, {}, 0, 0, {}).rest;
+  return outcome_of(decision) == decided(Action::absorb, Event::contributed, {}, 0, 0, {}).rest;
 }
 constexpr bool is_contribution(Action action, Event event) {
   return action == Action::absorb && event == Event::contributed;

@@ -59,7 +59,7 @@ struct Vector {
       effects.mismatch_wide(key, entry, carried, frame, packed);
       return full ? complete(effects, frame, key, entry, total) : absorbed();
     }
-    if (full && entry.turns && lacks_root(effects, key, entry)) [[unlikely]] {
+    if (full && entry.in_switch && lacks_root(effects, key, entry)) [[unlikely]] {
       return drop_full(effects, key, entry, total, false);
     }
     if (first) {
@@ -75,8 +75,8 @@ struct Vector {
     if (first) {
       effects.emit_wide(key, frame);
     }
-    if (entry.turns) [[unlikely]] {
-      return turn(effects, frame, key, entry, total, shape.frame_bytes());
+    if (entry.in_switch) [[unlikely]] {
+      return complete_in_switch(effects, frame, key, entry, total, shape.frame_bytes());
     }
     effects.complete_wide(key, entry, total > entry.wait_count, frame.data);
     if (!effects.up().contains(entry.parent)) [[unlikely]] {
@@ -179,4 +179,4 @@ template <typename Effects, typename Counts>
 
 } // namespace tributary::core
 
-#include "dataplane/core/turn_decide.hpp" // trees with in-switch results
+#include "dataplane/core/in_switch_decide.hpp" // trees with in-switch results

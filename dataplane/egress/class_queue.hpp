@@ -1,12 +1,12 @@
 // The frames of one class that are to leave by one port: a ring of handles.
 //
-//      head           settled          tail
+//      head           admitted         tail
 //       v               v               v
 //   ... | what waits    | just collected | ...        at most `burst` collected
 //
-// Pushed frames are collected; `settle` makes them wait, within the bounds. An empty queue restarts
-// at the first element, so that a queue that is never long uses the same few cache lines over and
-// over. Lossless classes also store the ingress of each frame.
+// Pushed frames are collected; `admit_collected` makes them wait, within the bounds. An empty queue
+// restarts at the first element, so that a queue that is never long uses the same few cache lines
+// over and over. Lossless classes also store the ingress of each frame.
 //
 // All memory is allocated at construction. Belongs to PortQueues.
 #pragma once
@@ -47,8 +47,8 @@ public:
 
   [[nodiscard]] bool empty() const { return head_ == tail_; }
   [[nodiscard]] std::uint32_t size() const { return tail_ - head_; }
-  [[nodiscard]] std::uint32_t collected() const { return tail_ - settled_; }
-  [[nodiscard]] Depth waiting() const { return {settled_ - head_, bytes_}; }
+  [[nodiscard]] std::uint32_t collected() const { return tail_ - admitted_; }
+  [[nodiscard]] Depth waiting() const { return {admitted_ - head_, bytes_}; }
   [[nodiscard]] bool lossless() const { return ingress_ != nullptr; }
 
   /// The first frames, up to the end of the contiguous run.
@@ -60,12 +60,12 @@ public:
   template <typename Waited>
   void remove_front(const std::uint32_t* lengths, std::uint32_t count, Waited&& waited) {
     const std::uint32_t end = head_ + count;
-    for (; head_ != end && head_ != settled_; ++head_, ++lengths) {
+    for (; head_ != end && head_ != admitted_; ++head_, ++lengths) {
       bytes_ -= *lengths;
       waited(ingress_of(head_), *lengths);
     }
     if (head_ != end) {
-      head_ = settled_ = end;
+      head_ = admitted_ = end;
     }
     begin_again_if_empty();
   }
@@ -73,9 +73,9 @@ public:
   /// Makes the collected frames wait, oldest first, as far as `admit(handle, ingress, depth)`
   /// agrees; `depth` is what waits before the frame. It returns the frame's length, or nothing if
   /// the frame must not wait: the caller then owns it.
-  template <typename Admit> void settle(Admit&& admit) {
-    std::uint32_t to = settled_;
-    for (std::uint32_t from = settled_; from != tail_; ++from) {
+  template <typename Admit> void admit_collected(Admit&& admit) {
+    std::uint32_t to = admitted_;
+    for (std::uint32_t from = admitted_; from != tail_; ++from) {
       const Handle handle = handles_[from & mask_];
       const Ingress ingress = ingress_of(from);
       const std::optional<std::uint32_t> bytes = admit(handle, ingress, Depth{to - head_, bytes_});
@@ -88,7 +88,7 @@ public:
         ++to;
       }
     }
-    settled_ = tail_ = to;
+    admitted_ = tail_ = to;
     begin_again_if_empty();
   }
   [[nodiscard]] Depth limit() const { return limit_; }
@@ -99,7 +99,7 @@ private:
   }
   void begin_again_if_empty() {
     if (head_ == tail_) {
-      head_ = settled_ = tail_ = 0;
+      head_ = admitted_ = tail_ = 0;
     }
   }
 
@@ -107,7 +107,7 @@ private:
   std::unique_ptr<Ingress[]> ingress_; ///< null for lossy classes
   std::uint32_t mask_ = 0;
   std::uint32_t head_ = 0; ///< these three only grow; their low bits are places in the ring
-  std::uint32_t settled_ = 0;
+  std::uint32_t admitted_ = 0;
   std::uint32_t tail_ = 0;
   std::uint32_t bytes_ = 0; ///< of the waiting frames
   Depth limit_;

@@ -191,7 +191,7 @@ public:
   template <DeviceFor<Handle> Device> void link_down(DropReason why, TimeNs now, Device& device) {
     if (count_ != 0) {
       drop(collected_.data(), static_cast<std::uint16_t>(count_), collecting_, why, device);
-      collect_anew();
+      restart_collecting();
     }
     room_[collecting_.value] = burst;
     occupied_.for_each([&](TrafficClass c) { discard(c, why, device); });
@@ -205,8 +205,8 @@ public:
   [[nodiscard]] bool empty() const { return count_ == 0 && occupied_.empty(); }
   /// Classes that were paused too long, as of the last flush.
   [[nodiscard]] ClassSet given_up() const { return watchdog_.given_up(); }
-  /// After a flush: the time of the next one, if nothing happens before. The beginning of time if
-  /// the device had no room, `never` if there is no work.
+  /// After a flush: the time of the next one, if nothing else calls for an earlier one. The
+  /// beginning of time if the device had no room, `never` if there is no work.
   [[nodiscard]] TimeNs next_deadline() const {
     const ClassSet waits = pauses_.paused() - watchdog_.given_up();
     if (count_ != 0 || !(occupied_ - waits).empty()) {
@@ -264,7 +264,7 @@ private:
     if (sent != count) [[unlikely]] {
       bytes -= keep(sent, device);
     }
-    collect_anew();
+    restart_collecting();
     count_sent(collecting_, sent, bytes, device);
     return !occupied_.empty();
   }
@@ -281,7 +281,7 @@ private:
     }
     return bytes;
   }
-  void collect_anew() {
+  void restart_collecting() {
     count_ = 0;
     added_up_ = 0;
     bytes_ = 0;
@@ -296,7 +296,7 @@ private:
     }
     queue_of(collecting_).collect(collected_.data() + sent, count_ - sent, {});
     occupied_.insert(collecting_);
-    settle(collecting_, device);
+    admit_collected(collecting_, device);
     return bytes;
   }
 
@@ -350,7 +350,7 @@ private:
     if (count_ != 0) {
       queue_of(collecting_).collect(collected_.data(), count_, {});
       occupied_.insert(collecting_);
-      collect_anew();
+      restart_collecting();
     }
   }
 
@@ -367,7 +367,7 @@ private:
     }
     const ClassSet offered = occupied_;
     serve(device);
-    offered.for_each([&](TrafficClass c) { settle(c, device); });
+    offered.for_each([&](TrafficClass c) { admit_collected(c, device); });
     return !(occupied_ | held_).empty();
   }
 
@@ -487,29 +487,30 @@ private:
   }
 
   /// Makes frames that were collected and not sent wait, as far as there is room.
-  template <typename Device> void settle(TrafficClass c, Device& device) {
+  template <typename Device> void admit_collected(TrafficClass c, Device& device) {
     Queue& queue = queue_of(c);
     Counters& counters = counters_of(c);
-    queue.settle([&](Handle handle, Ingress ingress, Depth before) -> std::optional<std::uint32_t> {
-      const std::uint32_t bytes = frames_.length(handle);
-      const Depth limit = queue.limit();
-      if constexpr (TrimsFrames<Frames>) {
-        if (trimmed_of(c).limit() != 0 && frames_.was_trimmed(handle)) {
-          go_ahead(handle, 0, c, device);
-          return std::nullopt;
-        }
-      }
-      if (before.frames >= limit.frames || std::uint64_t{before.bytes} + bytes > limit.bytes) {
-        find_no_room(handle, bytes, c, device);
-        return std::nullopt;
-      }
-      if (ingress.port != no_port &&
-          !accounts_->enter(ingress.port, ingress.traffic_class, bytes)) {
-        drop(&handle, 1, c, DropReason::headroom_full, device);
-        return std::nullopt;
-      }
-      return bytes;
-    });
+    queue.admit_collected(
+        [&](Handle handle, Ingress ingress, Depth before) -> std::optional<std::uint32_t> {
+          const std::uint32_t bytes = frames_.length(handle);
+          const Depth limit = queue.limit();
+          if constexpr (TrimsFrames<Frames>) {
+            if (trimmed_of(c).limit() != 0 && frames_.was_trimmed(handle)) {
+              go_ahead(handle, 0, c, device);
+              return std::nullopt;
+            }
+          }
+          if (before.frames >= limit.frames || std::uint64_t{before.bytes} + bytes > limit.bytes) {
+            find_no_room(handle, bytes, c, device);
+            return std::nullopt;
+          }
+          if (ingress.port != no_port &&
+              !accounts_->enter(ingress.port, ingress.traffic_class, bytes)) {
+            drop(&handle, 1, c, DropReason::headroom_full, device);
+            return std::nullopt;
+          }
+          return bytes;
+        });
     leave_if_empty(c);
     show_depth(c);
     counters.raise_most(queue.waiting());

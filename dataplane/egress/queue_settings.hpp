@@ -30,7 +30,7 @@ enum class Service : std::uint8_t {
   weighted, ///< deficit round robin, in bytes, by `weight`
 };
 
-/// What happens to a frame without room.
+/// The treatment of a frame without room.
 enum class WhenFull : std::uint8_t {
   drop,
   /// Lossless: senders are asked to pause while there is still room for frames in flight

@@ -176,11 +176,11 @@ std::string problem_with_hosts(const Routes& routes, std::size_t ports) {
                          host.port);
     }
     if (host.port >= ports) {
-      return fmt::format("NID {} hangs on port {}, which does not exist: the switch has {}",
+      return fmt::format("NID {} is attached to port {}, which does not exist: the switch has {}",
                          host.nid.value, host.port, ports);
     }
     if (routes.leads_to_switch(host.port)) {
-      return fmt::format("NID {} hangs on port {}, which leads to a switch", host.nid.value,
+      return fmt::format("NID {} is attached to port {}, which leads to a switch", host.nid.value,
                          host.port);
     }
   }

@@ -18,8 +18,8 @@ public:
   /// Whether the next frame is lost. Draws once for the state and once for the loss, if each is
   /// possible.
   bool next(Chance& chance) {
-    bad_ = bad_ != chance.happens(bad_ ? bad_to_good_ : good_to_bad_);
-    return chance.happens(bad_ ? loss_bad_ : loss_good_);
+    bad_ = bad_ != chance.occurs(bad_ ? bad_to_good_ : good_to_bad_);
+    return chance.occurs(bad_ ? loss_bad_ : loss_good_);
   }
 
 private:

@@ -24,7 +24,7 @@ public:
   explicit Chance(std::uint64_t seed) : random_(seed) {}
 
   /// Draws nothing if impossible.
-  bool happens(Probability p) { return !p.impossible() && p.hit_by(random_()); }
+  bool occurs(Probability p) { return !p.impossible() && p.hit_by(random_()); }
   /// 0 to `most`; draws nothing for 0.
   std::uint64_t up_to(std::uint64_t most) { return most == 0 ? 0 : random_() % (most + 1); }
 

@@ -31,7 +31,7 @@ namespace tributary::impairment {
   X(rdma,      "RDMA frames")                                                                      \
   X(unicast,   "all other frames to one address of the fabric")                                    \
   X(control,   "hellos, link hellos, LLDP and pause frames")                                       \
-  X(foreign,   "whatever is of no EtherType of the fabric, or no frame of it")
+  X(foreign,   "frames of other EtherTypes, and invalid frames of the fabric")
 // clang-format on
 
 enum class Kind : std::uint8_t {

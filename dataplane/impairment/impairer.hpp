@@ -78,7 +78,7 @@ public:
   /// Times must not run backward if there is a rate limit.
   [[nodiscard]] Fate decide(TimeNs now, std::uint64_t bytes = 0) {
     Fate fate;
-    if (chance_.happens(loss_)) {
+    if (chance_.occurs(loss_)) {
       fate.loss = Loss::by_chance;
       return fate;
     }
@@ -86,20 +86,20 @@ public:
       fate.loss = Loss::in_burst;
       return fate;
     }
-    fate.duplicated = chance_.happens(duplicate_);
+    fate.duplicated = chance_.occurs(duplicate_);
     const std::uint8_t drawn = fate.duplicated ? 2 : 1;
     std::array<std::uint64_t, 2> delay_ns{};
     std::array<bool, 2> held{};
     std::array<Damage, 2> damage{};
     for (std::size_t copy = 0; copy < drawn; ++copy) {
       delay_ns[copy] = delay_ns_ + chance_.up_to(jitter_ns_);
-      held[copy] = chance_.happens(reorder_);
+      held[copy] = chance_.occurs(reorder_);
       delay_ns[copy] += held[copy] && distance_ == 0 ? hold_ns_ : 0;
     }
     for (std::size_t copy = 0; copy < drawn; ++copy) {
-      damage[copy].on_wire = chance_.happens(wire_damage_);
-      damage[copy].in_header = chance_.happens(header_damage_);
-      damage[copy].anywhere = chance_.happens(corrupt_);
+      damage[copy].on_wire = chance_.occurs(wire_damage_);
+      damage[copy].in_header = chance_.occurs(header_damage_);
+      damage[copy].anywhere = chance_.occurs(corrupt_);
     }
     for (std::size_t copy = 0; copy < drawn; ++copy) {
       const std::optional<TimeNs> leaves = rate_.departure(now, bytes);

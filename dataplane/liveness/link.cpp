@@ -133,8 +133,8 @@ void Link::link_hello(const wire::LinkHello& hello, TimeNs now) {
   sequence_heard_ = hello.sequence;
   last_heard_ = now;
   status_.last_heard = now;
-  patience_ns_ = settings_.misses * hello.interval_ms * ns_per_ms;
-  silent_at_ = now + patience_ns_;
+  hold_time_ns_ = settings_.misses * hello.interval_ms * ns_per_ms;
+  silent_at_ = now + hold_time_ns_;
   stall_excused_ = false;
   release_at_ = never;
   fast_until_ = now + settings_.idle_interval_ns;
@@ -165,7 +165,7 @@ bool Link::excused(TimeNs now, bool stalled, std::uint64_t own_delay_ns) {
     return true;
   }
   return elapsed_ns(now, last_frame_) < settings_.interval_ns &&
-         silence_ns < overflow_factor * patience_ns_;
+         silence_ns < overflow_factor * hold_time_ns_;
 }
 
 void Link::poll(TimeNs now, bool frames_came, bool stalled, std::uint64_t own_delay_ns) {

@@ -153,9 +153,9 @@ private:
   bool carrier_ = false;
 
   // Receiving.
-  TimeNs last_heard_{};           ///< the last link hello
-  std::uint64_t patience_ns_ = 0; ///< allowed silence after it
-  TimeNs silent_at_ = never;      ///< `never`: nothing is received from the neighbour
+  TimeNs last_heard_{};            ///< the last link hello
+  std::uint64_t hold_time_ns_ = 0; ///< allowed silence after it
+  TimeNs silent_at_ = never;       ///< `never`: nothing is received from the neighbour
   TimeNs last_frame_{};
   bool stall_excused_ = false; ///< since the last hello
   std::uint32_t sequence_heard_ = 0;

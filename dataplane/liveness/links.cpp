@@ -26,7 +26,7 @@ Links::Links(const Settings& settings, std::uint64_t guid, PortSet owned, std::u
 void Links::carrier_changed(PortNumber port, bool up, TimeNs now) {
   const TimeNs since = link(port).status().since;
   link(port).carrier_changed(up, now);
-  happened(port, now, since);
+  input_given(port, now, since);
 }
 
 void Links::hosts_are_at(PortSet ports, TimeNs now) {
@@ -35,7 +35,7 @@ void Links::hosts_are_at(PortSet ports, TimeNs now) {
   added.for_each([&](PortNumber port) {
     const TimeNs since = link(port).status().since;
     link(port).stop_watching(now);
-    happened(port, now, since);
+    input_given(port, now, since);
   });
 }
 
@@ -45,7 +45,7 @@ void Links::hello(PortNumber port, const wire::Hello& hello, TimeNs now) {
   }
   const TimeNs since = link(port).status().since;
   link(port).hello(hello, now);
-  happened(port, now, since);
+  input_given(port, now, since);
 }
 
 void Links::link_hello(PortNumber port, const wire::LinkHello& hello, TimeNs now) {
@@ -54,11 +54,11 @@ void Links::link_hello(PortNumber port, const wire::LinkHello& hello, TimeNs now
   }
   const TimeNs since = link(port).status().since;
   link(port).link_hello(hello, now);
-  happened(port, now, since);
+  input_given(port, now, since);
 }
 
 /// Call after every input to a link.
-void Links::happened(PortNumber port, TimeNs now, TimeNs since_before) {
+void Links::input_given(PortNumber port, TimeNs now, TimeNs since_before) {
   const Link& one = link(port);
   const bool failed = !one.usable();
   if (failed != failed_.contains(port)) {
@@ -82,7 +82,7 @@ void Links::poll(TimeNs now) {
   owned_.for_each([&](PortNumber port) {
     const TimeNs since = link(port).status().since;
     link(port).poll(now, came.contains(port), stalled, own_delay_.ns());
-    happened(port, now, since);
+    input_given(port, now, since);
   });
   due_ = owned_;
   look_ahead(now);

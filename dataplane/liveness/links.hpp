@@ -83,7 +83,7 @@ public:
 
 private:
   [[nodiscard]] Link& link(PortNumber port) { return links_[index_[port.value]]; }
-  void happened(PortNumber port, TimeNs now, TimeNs since_before);
+  void input_given(PortNumber port, TimeNs now, TimeNs since_before);
   void look_ahead(TimeNs now);
 
   Settings settings_;

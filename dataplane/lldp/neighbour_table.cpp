@@ -15,7 +15,7 @@ ReportOutcome NeighbourTable::heard(Announcement announcement, TimeNs now) {
     if (is_known) {
       neighbours_.erase(it);
     }
-    return is_known ? ReportOutcome::left : ReportOutcome::nobody;
+    return is_known ? ReportOutcome::left : ReportOutcome::unknown;
   }
   const TimeNs forget_at = now + announcement.ttl_seconds * ns_per_second;
   if (is_known) {

@@ -25,7 +25,7 @@ enum class ReportOutcome : std::uint8_t {
   known,   ///< known before, and still is
   added,   ///< is new
   left,    ///< known before, and announced that it leaves
-  nobody,  ///< unknown, and announced that it leaves
+  unknown, ///< unknown, and announced that it leaves
   refused, ///< exceeds the limit
 };
 

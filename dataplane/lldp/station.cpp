@@ -54,7 +54,7 @@ void Station::received(PortNumber number, std::span<const std::byte> frame, Time
   case ReportOutcome::refused: ++port.counters.refused; break;
   case ReportOutcome::known:
   case ReportOutcome::left:
-  case ReportOutcome::nobody: break;
+  case ReportOutcome::unknown: break;
   }
 }
 

@@ -70,13 +70,13 @@ std::string answer(std::string_view head, Inspector& inspector) {
   const std::string_view method = line.substr(0, first);
   const bool head_only = method == "HEAD";
   if (method != "GET" && !head_only) {
-    return response("405 Method Not Allowed", text_type, "There is GET and HEAD.\n", true);
+    return response("405 Method Not Allowed", text_type, "Only GET and HEAD are supported.\n",
+                    true);
   }
   std::string_view target = line.substr(first + 1, last - first - 1);
   target = target.substr(0, target.find('?'));
   if (target != "/metrics") {
-    return response("404 Not Found", text_type, "There is /metrics, and nothing else.\n",
-                    !head_only);
+    return response("404 Not Found", text_type, "Only /metrics exists.\n", !head_only);
   }
   const service::Exposition form = service::exposition_for(accept_of(head));
   return response("200 OK", service::content_type_of(form),

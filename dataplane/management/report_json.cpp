@@ -106,8 +106,8 @@ json::object tree_json(const TreeReport& t) {
     out["payload_bytes"] = t.slots.payload_bytes;
     out["slot_memory_bytes"] = t.slots.bytes();
   }
-  if (t.turn) {
-    out["turn"] = true;
+  if (t.in_switch_results) {
+    out["in_switch_results"] = true;
   }
   add_counters(out, t);
   return out;

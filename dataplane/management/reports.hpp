@@ -112,8 +112,8 @@ struct TreeReport {
   std::string parent;
   std::vector<std::string> children;
   std::uint64_t timer_us = 0;
-  core::SlotDemand slots{}; ///< its slots in slot memory
-  bool turn = false;        ///< whether its results are made in this switch
+  core::SlotDemand slots{};       ///< its slots in slot memory
+  bool in_switch_results = false; ///< whether its results are made in this switch
   core::TreeCounts counts;
 
   template <typename F> static void for_each_part(F&& f) {

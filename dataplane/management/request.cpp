@@ -107,7 +107,7 @@ public:
     for (const auto& member : object_) {
       const std::string_view key(member.key().data(), member.key().size());
       if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) {
-        throw RequestError(fmt::format("\"{}\" means nothing for this command", key));
+        throw RequestError(fmt::format("\"{}\" does not apply to this command", key));
       }
     }
   }
@@ -216,7 +216,7 @@ Request impair_request(Members& members) {
   }
   if (request.action == ImpairRequest::Do::set) {
     if (request.selection.port.empty()) {
-      throw RequestError("\"port\" is missing: which one is to be impaired?");
+      throw RequestError("\"port\" is missing: name the port to impair");
     }
     request.settings = settings_as_toml(members.required_object("settings"));
   }

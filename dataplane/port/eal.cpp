@@ -53,7 +53,7 @@ private:
   if (plan.hugepages && process.hugepages == "auto") {
     spdlog::debug("{}", what);
     throw HugepagesTaken(fmt::format("{} MiB of hugepages were free, but another process took them "
-                                     "first, or they may not be had here",
+                                     "first, or this process may not use them",
                                      plan.memory.mib));
   }
   throw PortError(what);

@@ -84,23 +84,23 @@ void refuse_if_too_long(const config::Port& port, std::uint32_t longest_frame,
   }
 }
 
-void choose_memory(EalPlan& plan, const std::string& wish, const HostFacts& host) {
+void choose_memory(EalPlan& plan, const std::string& preference, const HostFacts& host) {
   const auto mib = [](std::uint64_t bytes) { return bytes >> 20; };
   const std::uint64_t need = plan.memory.bytes();
   const std::uint64_t available = host.hugepages.free_bytes;
   const std::uint64_t pages = host.hugepages.pages_for(need);
   const bool enough = available >= need && !host.hugepages_were_taken;
-  if (wish == "require" && !enough) {
+  if (preference == "require" && !enough) {
     throw PortError(fmt::format(
         "hugepages = \"require\", but {} MiB of hugepages are free and {} MiB are needed; reserve "
         "some (`sysctl vm.nr_hugepages={}`) or set hugepages = \"auto\"",
         mib(available), mib(need), pages));
   }
-  plan.hugepages = wish != "never" && enough;
+  plan.hugepages = preference != "never" && enough;
   plan.explanation =
       plan.hugepages
           ? fmt::format("memory: hugepages, {} MiB of {} MiB free ones", mib(need), mib(available))
-      : wish == "never"
+      : preference == "never"
           ? fmt::format("memory: ordinary pages, {} MiB (hugepages = \"never\")", mib(need))
       : host.hugepages_were_taken
           ? fmt::format("memory: ordinary pages, {} MiB; hugepages were free, but another process "

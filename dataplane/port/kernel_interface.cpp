@@ -35,9 +35,8 @@ net::FileDescriptor open_link_events() {
 InterfaceGuard::InterfaceGuard(std::string name) : name_(std::move(name)) {
   const link::InterfaceState state = link::interface_state(name_);
   if (!state.exists()) {
-    throw PortError(fmt::format("no interface \"{}\" in this network namespace; "
-                                "`ip link` lists those there are",
-                                name_));
+    throw PortError(
+        fmt::format("no interface \"{}\" in this network namespace; `ip link` lists them", name_));
   }
   index_ = state.index;
   socket_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));

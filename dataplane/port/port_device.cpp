@@ -162,7 +162,7 @@ bool PortDevice::is_memif(std::string_view role) const {
 void PortDevice::open() {
   // DPDK's messages are the same every time.
   const QuietDpdk quiet(std::exchange(failed_, true));
-  polls_left_ = std::exchange(patience_, std::min(2 * patience_, most_patience));
+  polls_left_ = std::exchange(poll_limit_, std::min(2 * poll_limit_, most_poll_limit));
   try {
     if (configuration_.kind == config::PortKind::ring ||
         configuration_.kind == config::PortKind::memif) {
@@ -574,7 +574,7 @@ LinkState PortDevice::refresh_link() {
   const LinkState state = state_of_device();
   link_.store(state, std::memory_order_relaxed);
   if (state == LinkState::up) {
-    patience_ = least_patience;
+    poll_limit_ = least_poll_limit;
     polls_left_ = 0; // for the next loss
   } else if (polls_left_ != 0) {
     --polls_left_;
@@ -634,7 +634,7 @@ bool PortDevice::came_back() const {
 
 void PortDevice::let_go() {
   close();
-  polls_left_ = least_patience; // the kernel still has to remove it
+  polls_left_ = least_poll_limit; // the kernel still has to remove it
 }
 
 void PortDevice::reopen() {

@@ -161,8 +161,8 @@ public:
   [[nodiscard]] std::string description() const;
 
 private:
-  static constexpr unsigned least_patience = 5;
-  static constexpr unsigned most_patience = 25;
+  static constexpr unsigned least_poll_limit = 5;
+  static constexpr unsigned most_poll_limit = 25;
 
   void open();
   void close() noexcept;
@@ -209,7 +209,7 @@ private:
   bool opened_ = false;                        ///< at least once: workers know its queues
   /// Number of polls with the link not up before the port is reopened, and how many of them remain:
   /// attempts that bring no link become ever rarer.
-  unsigned patience_ = least_patience;
+  unsigned poll_limit_ = least_poll_limit;
   unsigned polls_left_ = 0;
   std::string device_name_;
   /// The sockets of an af_xdp or af_packet port, and related descriptors.

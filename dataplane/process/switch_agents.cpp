@@ -46,7 +46,7 @@ std::string sentence_of(const liveness::Change& change) {
     return fmt::format("the neighbour is heard, and does not hear this switch; its last link hello "
                        "came {:.1f} ms ago",
                        ms_of(change.after_ns));
-  case liveness::Reason::left: return "the neighbour has said that it leaves";
+  case liveness::Reason::left: return "the neighbour has announced that it leaves";
   case liveness::Reason::carrier: return "the port itself is down";
   case liveness::Reason::other_neighbour: return "another switch than before sends link hellos";
   case liveness::Reason::none: break;
@@ -181,7 +181,7 @@ void SwitchAgents::link_changed(const worker::LinkEvent& event) {
   const worker::SwitchPlan& plan = workers_->plan(event.switch_index);
   const std::string& port = plan.ports[change.port.value]->name();
   if (change.usable) {
-    spdlog::info("switch {}: the link at port {} is good again, after {:.1f} ms", plan.name, port,
+    spdlog::info("switch {}: the link at port {} is usable again, after {:.1f} ms", plan.name, port,
                  ms_of(change.after_ns));
     return;
   }

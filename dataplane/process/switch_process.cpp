@@ -218,7 +218,7 @@ void SwitchProcess::shut_down() {
   context_.run();
   workers_.request_stop();
   workers_.join();
-  spdlog::info("drained, all ports are closed next");
+  spdlog::info("drained; closing all ports");
 }
 
 management::ReloadReport SwitchProcess::reload() {
@@ -237,13 +237,13 @@ management::ReloadReport SwitchProcess::reload() {
       }
     }
   } catch (const std::exception& e) {
-    spdlog::error("{} is refused, everything stays as it is:\n{}", file, e.what());
+    spdlog::error("{} is refused, nothing is changed:\n{}", file, e.what());
     throw management::RequestError(
-        fmt::format("the file is refused, everything stays as it is:\n{}", e.what()));
+        fmt::format("the file is refused, nothing is changed:\n{}", e.what()));
   }
   management::ReloadReport report;
   for (const std::string& difference : changes.ignored) {
-    spdlog::warn("needs a restart and is left alone: {}", difference);
+    spdlog::warn("not changed before a restart: {}", difference);
   }
   report.ignored = changes.ignored;
   agents_.reload(changed);

@@ -199,7 +199,7 @@ std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
       report.parent = port_name(s, entry.parent);
       report.children = port_names(s, entry.children);
       report.slots = plan.tables->slot_place(TreeNumber{number}).demand();
-      report.turn = entry.turns;
+      report.in_switch_results = entry.in_switch;
       report.timer_us =
           core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
       report.counts = core::sum(

@@ -85,7 +85,7 @@ void PortMonitor::look_at_watchdog(std::size_t switch_index, PortNumber port) {
       known.times[number] = queue.given_up_times;
       known.now.insert(c);
       spdlog::warn("switch {}: port {}: its neighbour has paused class {} for longer than the "
-                   "watchdog allows; the class is given up, and what is to leave in it is dropped",
+                   "watchdog allows; the class is given up, and its frames are dropped",
                    plan.name, name, number);
     }
     if (known.now.contains(c) && !queue.given_up) {

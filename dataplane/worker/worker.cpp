@@ -13,7 +13,7 @@ namespace tributary::worker {
 namespace {
 
 /// How long the shutdown waits for devices that take nothing, and for those that take a little.
-constexpr std::uint64_t drain_patience_ns = 100'000'000;
+constexpr std::uint64_t drain_timeout_ns = 100'000'000;
 constexpr std::uint64_t longest_drain_ns = 1'000'000'000;
 
 /// The snapshot's ports without any tree or route.
@@ -286,7 +286,7 @@ void Worker::drain_outputs() {
     }
     bool waits = false;
     for_each_output([&](OutputPort& output) { waits |= !output.empty(); });
-    if (!waits || elapsed_ns(now_, progress) > drain_patience_ns ||
+    if (!waits || elapsed_ns(now_, progress) > drain_timeout_ns ||
         elapsed_ns(now_, begun) > longest_drain_ns) {
       break;
     }

@@ -236,7 +236,7 @@ private:
   };
   /// Instead of the bytes, if they were not summed.
   static constexpr std::uint64_t not_added_up = 0;
-  /// What is known of a burst. Whoever processes frames makes it from them, and hands it on:
+  /// What is known of a burst. The code that processes frames makes it from them, and hands it on:
   /// nothing of a burst is kept in the worker.
   struct Seen {
     Seen() = default;

@@ -14,7 +14,7 @@ namespace {
 /// For a group of eight the default capacity; else room for one frame per reduction and tree, and
 /// as much again.
 std::size_t outbox_room(const GroupParameters& p) {
-  const std::size_t frames = p.turned ? 2 : 1; // the root contributes, too
+  const std::size_t frames = p.in_switch ? 2 : 1; // the root contributes, too
   return std::max(Outbox::capacity, 2 * frames * p.slots * std::bit_ceil(p.tree_count()));
 }
 
@@ -106,7 +106,7 @@ void Channel::send_on_all(ReductionId id, const wire::ReductionWord& word,
   }
 }
 
-std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame, bool turned) {
+std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame, bool in_switch) {
   ++statistics.frames_received;
   const TreeIndex tree = frame.tree == parameters.tree ? 0 : 1;
   if (tree >= tree_count() || frame.tree != parameters.tree_at(tree) ||
@@ -114,7 +114,7 @@ std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame, bool 
     ++statistics.foreign;
     return std::nullopt;
   }
-  if (frame.source_nid == parameters.nid && !(turned && frame.word.arm)) {
+  if (frame.source_nid == parameters.nid && !(in_switch && frame.word.arm)) {
     ++statistics.misdirected;
     return std::nullopt;
   }

@@ -91,10 +91,10 @@ struct Channel {
   void send_on_all(ReductionId id, const wire::ReductionWord& word, const WideOperand& vector,
                    std::uint64_t signature = 0);
   /// The tree on which a frame arrived, if it bears the group's VNI and cookie and a known opcode,
-  /// and is not one of this host's own; otherwise nullopt, and it is counted. `turned`: frames with
-  /// an arm bear this host's address where the switch made them.
+  /// and is not one of this host's own; otherwise nullopt, and it is counted. `in_switch`: frames
+  /// with an arm bear this host's address where the switch made them.
   [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame,
-                                               bool turned = false);
+                                               bool in_switch = false);
   /// Hands a finished piece to its owner.
   void complete(const Completion& completion);
 

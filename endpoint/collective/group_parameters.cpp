@@ -50,7 +50,7 @@ std::string fault_of(const GroupParameters& p) {
   }
   if (p.member_timeout_ns > 0 && p.member_timeout_ns < least_member_timeout_retries * p.retry_ns) {
     return fmt::format("a member time-out of {:.3f} s is too short: at least {} retry intervals, "
-                       "which are {:.3f} s, or 0 to wait for ever",
+                       "which are {:.3f} s, or 0 to wait forever",
                        seconds_of(p.member_timeout_ns), least_member_timeout_retries,
                        seconds_of(least_member_timeout_retries * p.retry_ns));
   }
@@ -69,14 +69,13 @@ std::string fault_of(const GroupParameters& p) {
            "payload "
            "as they are, or use the native dialect";
   }
-  if (p.turned && p.twin) {
+  if (p.in_switch && p.twin) {
     return "twin trees have no in-switch results: the first result of two trees wins at the root; "
-           "use "
-           "one tree, or leave `turn` off";
+           "use one tree, or leave `in_switch_results` off";
   }
-  if (p.turned && p.dialect == Dialect::cxi) {
-    return "cxi hosts do not support in-switch results; leave `turn` off, or use the native "
-           "dialect";
+  if (p.in_switch && p.dialect == Dialect::cxi) {
+    return "cxi hosts do not support in-switch results; leave `in_switch_results` off, or use the "
+           "native dialect";
   }
   if (p.first_sequence.value() >= usable_sequences) {
     return fmt::format("first sequence {} is outside 0 to {}", p.first_sequence.value(),

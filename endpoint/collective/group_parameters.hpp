@@ -62,7 +62,7 @@ struct GroupParameters {
   std::uint64_t leave_timeout_ns = 20'000'000'000;
   /// The longest that a root that left still answers requests for the last result; it ends early
   /// once every leaf has sent its leave frame.
-  std::uint64_t linger_ns = 4'800'000'000;
+  std::uint64_t leave_grace_ns = 4'800'000'000;
   /// How long the group waits for a member that does not contribute, before it ends with the names
   /// of those that are missing; 0: forever. At the root from inject on; a leaf that waits and
   /// receives nothing from the root for this long takes the root for missing.
@@ -82,8 +82,8 @@ struct GroupParameters {
 
   /// In-switch results: the switch next to the root sends the result itself. The root contributes
   /// like a leaf, and every member verifies by the signatures that a result includes every member
-  /// once (root_turned.cpp).
-  bool turned = false;
+  /// once (root_in_switch.cpp).
+  bool in_switch = false;
 
   [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
   [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }

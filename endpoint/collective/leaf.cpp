@@ -20,15 +20,15 @@ std::uint64_t signature_base_of(const GroupParameters& p) {
   return p.checks() ? signature_base(p.cookie, p.rank) : 0;
 }
 
-SignatureSum everybody_of(const GroupParameters& p) {
-  return {p.cookie, p.turned && p.checks() ? p.size : 0};
+SignatureSum signature_sum_of(const GroupParameters& p) {
+  return {p.cookie, p.in_switch && p.checks() ? p.size : 0};
 }
 
 } // namespace
 
 Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared), signature_base_(signature_base_of(parameters)),
-      everybody_(everybody_of(parameters)), slots_(parameters.slots) {}
+      all_members_(signature_sum_of(parameters)), slots_(parameters.slots) {}
 
 bool Leaf::can_inject() const {
   const ReductionId id = channel_.id_of(channel_.next_piece);
@@ -104,12 +104,12 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (failure_) {
     return;
   }
-  if (!channel_.parameters.turned || !is_sum(frame.signature)) {
+  if (!channel_.parameters.in_switch || !is_sum(frame.signature)) {
     root_understands_marks_ = frame.signature == root_understands_marks;
   }
   Slot& slot = slots_[frame.reduction.value];
   bool result = is_result_for(slot, word, vector);
-  if (result && channel_.parameters.turned && !is_everybodys(slot, frame)) {
+  if (result && channel_.parameters.in_switch && !includes_all(slot, frame)) {
     ++statistics.refused;
     result = false;
   }
@@ -126,8 +126,8 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
       return;
     }
   }
-  if (result && channel_.parameters.turned && phase_ != Phase::active) {
-    linger(now);
+  if (result && channel_.parameters.in_switch && phase_ != Phase::active) {
+    begin_leave_grace(now);
   } else if (phase_ == Phase::sending_leave || (result && phase_ == Phase::leaving)) {
     send_leave(frame.reduction, slot, now);
   } else if (root_misses) {
@@ -140,7 +140,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
 bool Leaf::shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const {
   const bool of_own_piece = slot.state == State::waiting_for_result &&
                             slot.contributed.test(word.resno.value()); // but not every member's
-  return channel_.parameters.turned && word.retry() && slot.completed != no_sequence &&
+  return channel_.parameters.in_switch && word.retry() && slot.completed != no_sequence &&
          word.resno != slot.completed && !of_own_piece;
 }
 
@@ -161,14 +161,14 @@ void Leaf::report_miss(ReductionId id, Slot& slot) {
 }
 
 /// The result of a BARRIER of leaving.
-void Leaf::linger(TimeNs now) {
-  if (phase_ == Phase::lingering) {
+void Leaf::begin_leave_grace(TimeNs now) {
+  if (phase_ == Phase::leave_grace) {
     phase_ = Phase::left;
     leaving_ends_ = never;
     return;
   }
-  phase_ = Phase::lingering;
-  leaving_ends_ = now + channel_.parameters.linger_ns;
+  phase_ = Phase::leave_grace;
+  leaving_ends_ = now + channel_.parameters.leave_grace_ns;
   begin({}, {}, leaving_mark(channel_.parameters), now);
 }
 
@@ -260,7 +260,7 @@ bool Leaf::is_result_for(const Slot& slot, const wire::ReductionWord& word,
   return true;
 }
 
-bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const {
+bool Leaf::includes_all(const Slot& slot, const wire::ReductionFrame& frame) const {
   const GroupParameters& group = channel_.parameters;
   if (frame.word.count != group.size) {
     return false;
@@ -268,7 +268,7 @@ bool Leaf::is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) co
   // A leaf that sends no mark cannot know the sum of the others' marks.
   const bool is_unmarked = slot.mark == no_mark && root_understands_marks_;
   return !group.checks() || !is_sum(frame.signature) || is_unmarked ||
-         everybody_.is_everybodys(frame.signature, slot.piece, slot.mark, group.size);
+         all_members_.includes_all(frame.signature, slot.piece, slot.mark, group.size);
 }
 
 bool Leaf::believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree, TimeNs now) const {
@@ -408,7 +408,7 @@ TimeNs Leaf::next_deadline() const {
 void Leaf::move_to(const GroupParameters& parameters, TimeNs) {
   channel_.move_to(parameters);
   signature_base_ = signature_base_of(parameters);
-  everybody_ = everybody_of(parameters);
+  all_members_ = signature_sum_of(parameters);
   // Nothing has arrived on the new trees yet. The root asks again there for what is in flight.
   for (Slot& slot : slots_) {
     slot.heard_on.clear();

@@ -44,8 +44,8 @@
 // second. If that result does not arrive within `leave_timeout_ns` it leaves all the same: its own
 // work is complete.
 //
-// In-switch results (root_turned.cpp): results arrive from the switch next to the root, and carry
-// the sum of the signatures. One whose count or sum does not show every member once completes
+// In-switch results (root_in_switch.cpp): results arrive from the switch next to the root, and
+// carry the sum of the signatures. One whose count or sum does not show every member once completes
 // nothing: the root sees the same, and asks again. Frames of the root itself, whose remote offset
 // is not a sum, are accepted.
 //
@@ -61,7 +61,7 @@
 //               would be added to pieces that others still contribute
 //
 // And it leaves with a second BARRIER, as the root does: the first one's result is reported like
-// any other, and the second one ends after `linger_ns`, complete or not.
+// any other, and the second one ends after `leave_grace_ns`, complete or not.
 //
 // Twin trees (trees.hpp): what is heard, contributed and completed is stored for the group; only
 // which trees carried the newest sequence, and the contribution to it, is stored per tree.
@@ -150,18 +150,18 @@ private:
     std::uint64_t request_interval_ns = 0;
     TimeNs request_at = never;
   };
-  /// `lingering`: in the second BARRIER, with in-switch results.
-  enum class Phase : std::uint8_t { active, leaving, lingering, sending_leave, left };
+  /// `leave_grace`: in the second BARRIER, with in-switch results.
+  enum class Phase : std::uint8_t { active, leaving, leave_grace, sending_leave, left };
 
   [[nodiscard]] bool is_result_for(const Slot& slot, const wire::ReductionWord& word,
                                    const WideView& vector) const;
   /// Whether an in-switch result includes every member exactly once.
-  [[nodiscard]] bool is_everybodys(const Slot& slot, const wire::ReductionFrame& frame) const;
+  [[nodiscard]] bool includes_all(const Slot& slot, const wire::ReductionFrame& frame) const;
   /// Whether a frame that is not a result here shows that the root has missed one.
   [[nodiscard]] bool shows_a_miss(const Slot& slot, const wire::ReductionWord& word) const;
   /// Answers such a frame.
   void report_miss(ReductionId id, Slot& slot);
-  void linger(TimeNs now);
+  void begin_leave_grace(TimeNs now);
   /// Whether to accept a frame that opens `sequence` on this tree.
   [[nodiscard]] bool believes(const Slot& slot, SequenceNumber sequence, TreeIndex tree,
                               TimeNs now) const;
@@ -185,7 +185,7 @@ private:
 
   Channel channel_;
   std::uint64_t signature_base_ = 0; ///< 0 when contributions are not signed
-  SignatureSum everybody_;           ///< the sum of all members' signatures, for in-switch results
+  SignatureSum all_members_;         ///< the sum of all members' signatures, for in-switch results
   PerReduction<Slot> slots_;
   Phase phase_ = Phase::active;
   bool abandoned_ = false;

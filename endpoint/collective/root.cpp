@@ -6,7 +6,7 @@ namespace tributary::collective {
 
 Root::Root(const GroupParameters& parameters, Outbox* shared)
     : channel_(parameters, shared),
-      everybody_(parameters.cookie, parameters.checks() ? parameters.size : 0),
+      all_members_(parameters.cookie, parameters.checks() ? parameters.size : 0),
       roll_call_(parameters.size), slots_(parameters.slots),
       vectors_(parameters.is_wide()
                    ? RootVectors(parameters.slots, parameters.tree_count(), parameters.payload)
@@ -81,14 +81,14 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (phase_ == Phase::left) {
     return;
   }
-  const std::optional<TreeIndex> tree = channel_.admit(frame, is_turned());
+  const std::optional<TreeIndex> tree = channel_.admit(frame, is_in_switch());
   if (!tree) {
     return;
   }
   const wire::ReductionWord& word = frame.word;
   if (word.arm) {
     if (frame.source_nid == channel_.parameters.nid) {
-      receive_turned(frame, now, vector);
+      receive_in_switch(frame, now, vector);
       return;
     }
     ++channel_.statistics.misdirected;
@@ -115,7 +115,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
     ++(lags ? channel_.statistics.lagging : channel_.statistics.stale);
     return;
   }
-  if (phase_ == Phase::lingering && !channel_.parameters.turned) {
+  if (phase_ == Phase::leave_grace && !channel_.parameters.in_switch) {
     count_leave(frame, *tree, now);
     return;
   }

@@ -59,7 +59,7 @@
 // every member is notified whose call differed from the root's. Leaves that send no mark are
 // accepted.
 //
-// A group that ended sends this notice on every reduction id, repeatedly for `linger_ns`, and
+// A group that ended sends this notice on every reduction id, repeatedly for `leave_grace_ns`, and
 // whenever it receives a frame of a leaf.
 //
 // In the `cxi` dialect an arm or retry carries no result (its peers would take it for a fresh one),
@@ -68,18 +68,18 @@
 // Leaving. After its last piece every member injects one BARRIER. Its result notifies each leaf
 // that all members are done; each answers it with a leave frame, a contribution to the sequence
 // that result opened, and has left. The root stays to answer requests until all leave frames
-// arrived or `linger_ns` is over; then it releases the engines with an unarmed copy of each id's
-// last result. In the `cxi` dialect peers know no such thing, and leaving is just the release.
+// arrived or `leave_grace_ns` is over; then it releases the engines with an unarmed copy of each
+// id's last result. In the `cxi` dialect peers know no such thing, and leaving is just the release.
 //
-// In-switch results (root_turned.cpp): the switch next to the root combines, and sends the result
-// to all; the root only arms, asks, answers and ends. It still gathers frames that reach it
+// In-switch results (root_in_switch.cpp): the switch next to the root combines, and sends the
+// result to all; the root only arms, asks, answers and ends. It still gathers frames that reach it
 // uncombined.
 //
 // Twin trees (trees.hpp): every sequence is opened on both; contributions are gathered, and found
 // complete, on each tree separately.
 //
 // Files: root.cpp (received frames, and time), root_sequences.cpp, root_gathering.cpp,
-// root_roll_call.cpp, root_turned.cpp, root_leaving.cpp and root_status.cpp.
+// root_roll_call.cpp, root_in_switch.cpp, root_leaving.cpp and root_status.cpp.
 //
 // No allocation after construction. One thread at a time.
 #pragma once
@@ -193,7 +193,7 @@ private:
     WideOperand last_vector; ///< the last result, where it is a vector
     TimeNs asked_at;         ///< the last retry frame, which limits replays
   };
-  enum class Phase : std::uint8_t { active, leaving, lingering, left };
+  enum class Phase : std::uint8_t { active, leaving, leave_grace, left };
 
   // root.cpp
   PieceNumber begin(const Operand& operand, const WideOperand& vector, CallMark mark, TimeNs now);
@@ -232,7 +232,7 @@ private:
   /// counted twice and no other tree can still complete it.
   void reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now);
   void reconcile_all(ReductionId id, Slot& slot, TimeNs now);
-  [[nodiscard]] bool is_everybody_once(const Gathered& gathered, const Slot& slot) const;
+  [[nodiscard]] bool counts_all_once(const Gathered& gathered, const Slot& slot) const;
   /// Whether a tree lacks contributions to the current sequence.
   [[nodiscard]] bool is_any_tree_short(const Slot& slot) const;
   void finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now);
@@ -258,27 +258,27 @@ private:
   void notify(ReductionId id, const Notice& notice);
   void notify_failure(TimeNs now);
 
-  // root_turned.cpp
-  [[nodiscard]] bool is_turned() const {
+  // root_in_switch.cpp
+  [[nodiscard]] bool is_in_switch() const {
     const GroupParameters& group = channel_.parameters;
-    return group.turned && group.armed && group.size > 1;
+    return group.in_switch && group.armed && group.size > 1;
   }
   /// Counts the root's operand for the current sequence, or sends it to the switch that counts.
   void contribute(ReductionId id, Slot& slot);
-  void receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
-  [[nodiscard]] bool is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
-                                   CallMark mark) const;
+  void receive_in_switch(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector);
+  [[nodiscard]] bool includes_all(const wire::ReductionFrame& frame, PieceNumber piece,
+                                  CallMark mark) const;
   [[nodiscard]] static bool has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
                                           const WideView& vector);
   void hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now);
-  void finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
-                     const WideView& vector);
+  void finish_in_switch(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
+                        const WideView& vector);
   void follow(Slot& slot, SequenceNumber sequence, TimeNs now) const;
   void refuse(ReductionId id, Slot& slot, SequenceNumber resno, TimeNs now);
   void release_kept(ReductionId id, SequenceNumber resno);
 
   // root_leaving.cpp
-  void begin_linger(TimeNs now);
+  void begin_leave_grace(TimeNs now);
   /// Continues after a BARRIER of leaving is complete.
   void leave_further(TimeNs now);
   void count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs now);
@@ -291,7 +291,7 @@ private:
                                                           const Slot& slot) const;
 
   Channel channel_;
-  SignatureSum everybody_;
+  SignatureSum all_members_;
   RollCall roll_call_;
   std::optional<Failure> failure_;
   TimeNs failure_notified_at_;

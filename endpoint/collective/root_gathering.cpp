@@ -77,7 +77,7 @@ void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   if (!slot.in_progress || slot.gathered[tree].count < channel_.parameters.size) {
     return;
   }
-  if (is_everybody_once(slot.gathered[tree], slot)) {
+  if (counts_all_once(slot.gathered[tree], slot)) {
     finish(id, slot, tree, now);
     return;
   }
@@ -89,13 +89,13 @@ void Root::reconcile(ReductionId id, Slot& slot, TreeIndex tree, TimeNs now) {
   ask_after_refusal(id, slot, now);
 }
 
-bool Root::is_everybody_once(const Gathered& gathered, const Slot& slot) const {
+bool Root::counts_all_once(const Gathered& gathered, const Slot& slot) const {
   const GroupParameters& group = channel_.parameters;
   if (gathered.count != group.size) {
     return false;
   }
   return !group.checks() ||
-         everybody_.is_everybodys(gathered.signatures, slot.piece, slot.mark, group.size - 1);
+         all_members_.includes_all(gathered.signatures, slot.piece, slot.mark, group.size - 1);
 }
 
 bool Root::is_any_tree_short(const Slot& slot) const {
@@ -143,7 +143,7 @@ void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber re
   slot.last_payload = completion.payload;
   slot.in_progress = false;
   // Only with in-switch results does a frame of the root point to its owner's memory.
-  channel_.end(slot.piece, is_turned() ? slot.vector : WideOperand{}, now);
+  channel_.end(slot.piece, is_in_switch() ? slot.vector : WideOperand{}, now);
   if (roll_call_.is_about(slot.piece)) {
     roll_call_.end();
   }
@@ -154,7 +154,7 @@ void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber re
 
 void Root::forget_in_flight(TimeNs now) {
   for (Slot& slot : slots_) {
-    if (slot.in_progress && is_turned()) {
+    if (slot.in_progress && is_in_switch()) {
       channel_.end(slot.piece, slot.vector, now);
     }
     slot.in_progress = false;

@@ -23,18 +23,18 @@ void Root::leave(TimeNs now) {
   begin({}, {}, leaving_mark(channel_.parameters), now);
 }
 
-void Root::begin_linger(TimeNs now) {
-  phase_ = Phase::lingering;
-  leaving_ends_ = now + channel_.parameters.linger_ns;
-  if (channel_.parameters.turned) {
+void Root::begin_leave_grace(TimeNs now) {
+  phase_ = Phase::leave_grace;
+  leaving_ends_ = now + channel_.parameters.leave_grace_ns;
+  if (channel_.parameters.in_switch) {
     begin({}, {}, leaving_mark(channel_.parameters), now);
   }
 }
 
 void Root::leave_further(TimeNs now) {
   if (phase_ == Phase::leaving) {
-    begin_linger(now);
-  } else if (phase_ == Phase::lingering) {
+    begin_leave_grace(now);
+  } else if (phase_ == Phase::leave_grace) {
     depart(now);
   }
 }
@@ -51,10 +51,9 @@ void Root::count_leave(const wire::ReductionFrame& frame, TreeIndex tree, TimeNs
   leaves.signatures = (leaves.signatures + frame.signature) & wire::signature_mask;
   const std::uint64_t own =
       signature_of_piece(signature_base(group.cookie, group.rank), leave_piece_);
-  const bool everybody_once =
-      !group.checks() ||
-      ((leaves.signatures + own) & wire::signature_mask) == everybody_.expected(leave_piece_);
-  if (leaves.count == group.size - 1 && everybody_once) {
+  const bool all_once = !group.checks() || ((leaves.signatures + own) & wire::signature_mask) ==
+                                               all_members_.expected(leave_piece_);
+  if (leaves.count == group.size - 1 && all_once) {
     depart(now);
   }
 }

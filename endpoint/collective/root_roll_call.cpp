@@ -107,7 +107,7 @@ void Root::fail(const Failure& failure, TimeNs now) {
   }
   notify_failure(now);
   notify_failure_at_ = now + retry_backoff_limit * channel_.parameters.retry_ns;
-  notify_failure_until_ = now + channel_.parameters.linger_ns;
+  notify_failure_until_ = now + channel_.parameters.leave_grace_ns;
   if (phase_ != Phase::active) {
     abandoned_ = true;
     phase_ = Phase::left;

@@ -7,7 +7,7 @@ namespace tributary::collective {
 
 void Root::advance(Slot& slot, TimeNs now) const {
   slot.sequence = slot.armed ? successor(slot.sequence) : channel_.parameters.first_sequence;
-  if (slot.armed && is_turned()) {
+  if (slot.armed && is_in_switch()) {
     slot.sequence = successor(slot.sequence); // the switch uses the one in between
   }
   if (slot.sequence == slot.last_result.resno) {
@@ -98,7 +98,7 @@ void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, Tim
   // With in-switch results the piece may have been completed under a sequence older than the last
   // one that it was asked for.
   const bool was_its_piece =
-      is_turned() && !slot.in_progress && slot.contributed.test(wanted.value());
+      is_in_switch() && !slot.in_progress && slot.contributed.test(wanted.value());
   const bool have_it =
       slot.last_result.count > 0 && (slot.last_result.resno == wanted || was_its_piece);
   const std::uint64_t apart =
@@ -118,7 +118,7 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
   wire::Payload payload = slot.last_payload;
   const std::uint64_t signature = channel_.parameters.marks_calls() ? root_understands_marks : 0;
   // With in-switch results the switch and the leaves need to know what the root has.
-  with_result |= channel_.parameters.turned;
+  with_result |= channel_.parameters.in_switch;
   if (slot.last_vector.is_wide()) {
     if (!with_result) {
       word = {};
@@ -150,7 +150,7 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
 
 void Root::move_to(const GroupParameters& parameters, TimeNs now) {
   channel_.move_to(parameters);
-  everybody_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
+  all_members_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
   for (std::uint8_t i = 0; i < slots_.size(); ++i) {
     Slot& slot = slots_[i];
     slot.gathered = {};

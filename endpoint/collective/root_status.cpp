@@ -47,7 +47,7 @@ std::optional<std::uint32_t> Root::missing_rank(const Gathered& gathered, const 
     return std::nullopt;
   }
   const std::uint64_t missing =
-      (everybody_.expected(slot.piece, slot.mark) - gathered.signatures) & wire::signature_mask;
+      (all_members_.expected(slot.piece, slot.mark) - gathered.signatures) & wire::signature_mask;
   for (std::uint32_t rank = 0; rank < group.size; ++rank) {
     const std::uint64_t own = signature_of_piece(signature_base(group.cookie, rank), slot.piece);
     if (own == missing || ((own + slot.mark) & wire::signature_mask) == missing) {

@@ -64,8 +64,8 @@ public:
   /// Whether a sum includes every member once. Members that send no mark are accepted: the sum
   /// lacks it once for each of them, of whom there may be `unmarked`. Takes time in proportion to
   /// them when the answer is no.
-  [[nodiscard]] bool is_everybodys(std::uint64_t sum, PieceNumber piece, std::uint64_t mark,
-                                   std::uint64_t unmarked) const {
+  [[nodiscard]] bool includes_all(std::uint64_t sum, PieceNumber piece, std::uint64_t mark,
+                                  std::uint64_t unmarked) const {
     for (std::uint64_t i = 0;; ++i) {
       if (sum == expected(piece, mark)) {
         return true;

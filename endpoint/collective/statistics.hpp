@@ -15,7 +15,7 @@ namespace tributary::collective {
   X(full,              "root: reductions completed by one frame")                                  \
   X(partial,           "root: reductions completed by several frames, some of them combined")      \
   X(unreduced,         "root: reductions completed by single contributions alone")                 \
-  X(turned,            "root: reductions whose result the switch multicast itself")                    \
+  X(in_switch,         "root: reductions whose result the switch multicast itself")                 \
   X(refused,           "in-switch results that were incomplete, or not waited for")     \
   X(lost_results,      "reports that a leaf has a result which the root missed")                   \
   X(won_on_first,      "root: reductions that the first tree completed")                           \
@@ -25,8 +25,8 @@ namespace tributary::collective {
   X(frames_received,   "frames that were handed in")                                               \
   X(armed,             "root: sequences armed because the arm period was over, or ahead of it")    \
   X(retried,           "root: retries because contributions were missing or counted twice")        \
-  X(roll_calls,        "root: retries without the engines, to hear who is there")                  \
-  X(double_counted,    "root: full counts that were not made of everybody once, and were refused") \
+  X(roll_calls,        "root: retries without the engines, to find the members that answer")                  \
+  X(double_counted,    "root: full counts that did not include each member once, and were refused") \
   X(overdue,           "pieces asked for because a later one had completed")                       \
   X(requests_received, "root: requests for a lost result")                                         \
   X(replayed,          "root: results sent again because a leaf asked")                            \
@@ -34,7 +34,7 @@ namespace tributary::collective {
   X(recovered,         "leaf: results that came with a retry")                                     \
   X(requests_sent,     "leaf: requests for a result that may be lost")                             \
   X(pre_arms,          "leaf: pre-arms heard")                                                     \
-  X(reordered,         "leaf: frames from above that were overtaken, or came twice")               \
+  X(reordered,         "leaf: frames from above that were overtaken, or arrived twice")               \
   X(stale,             "contributions to, or results of, a sequence that is not the current one")  \
   X(lagging,           "root: contributions to a sequence that the other tree completed")          \
   X(malformed,         "frames that are not reduction frames, or carry a reserved opcode")         \

@@ -13,12 +13,12 @@ namespace {
 
 /// Commits the frames that protocols pushed to the port at the end, also when an exception is
 /// thrown.
-class Settling {
+class KeepUnsent {
 public:
-  explicit Settling(link::Port& port) : port_(port) {}
-  ~Settling() { port_.settle(); }
-  Settling(const Settling&) = delete;
-  Settling& operator=(const Settling&) = delete;
+  explicit KeepUnsent(link::Port& port) : port_(port) {}
+  ~KeepUnsent() { port_.keep_unsent(); }
+  KeepUnsent(const KeepUnsent&) = delete;
+  KeepUnsent& operator=(const KeepUnsent&) = delete;
 
 private:
   link::Port& port_;
@@ -27,7 +27,7 @@ private:
 } // namespace
 
 Engine::Engine(link::Port& port, std::uint16_t ethertype)
-    : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, nobody) {}
+    : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, no_slot) {}
 
 void Engine::add(Protocol& protocol) {
   auto slot = std::ranges::find(slots_, nullptr, &Slot::protocol);
@@ -60,9 +60,9 @@ void Engine::claim_unicast(Protocol& protocol) {
 
 void Engine::release(Protocol& protocol) {
   const Index slot = slot_of(protocol);
-  std::ranges::replace(tree_holders_, slot, nobody);
+  std::ranges::replace(tree_holders_, slot, no_slot);
   if (unicast_holder_ == slot) {
-    unicast_holder_ = nobody;
+    unicast_holder_ = no_slot;
   }
 }
 
@@ -75,7 +75,7 @@ Engine::Round Engine::round(TimeNs now) {
       slots_[i].protocol->poll(now);
     }
   }
-  const Settling settling(*port_);
+  const KeepUnsent keep_unsent(*port_);
   const bool more_to_send = collect();
   port_->flush();
   return {.received = frames.size(),
@@ -83,7 +83,7 @@ Engine::Round Engine::round(TimeNs now) {
 }
 
 void Engine::send(Protocol& protocol) {
-  const Settling settling(*port_);
+  const KeepUnsent keep_unsent(*port_);
   Outlet outlet(*port_);
   protocol.send(outlet);
   port_->flush();
@@ -117,16 +117,16 @@ Engine::Index Engine::slot_of(const Protocol& protocol) const {
   return static_cast<Index>(slot - slots_.begin());
 }
 
-Protocol* Engine::at(Index slot) const { return slot == nobody ? nullptr : slots_[slot].protocol; }
+Protocol* Engine::at(Index slot) const { return slot == no_slot ? nullptr : slots_[slot].protocol; }
 
 Engine::Index Engine::claimant_of(const FrameView& frame) const {
   constexpr std::size_t shortest = wire::ethernet_header_bytes + wire::fabric_header_bytes;
   if (frame.length < shortest || wire::ethertype_of(frame.data) != ethertype_) {
-    return nobody;
+    return no_slot;
   }
   const std::byte* const packet = frame.data + wire::ethernet_header_bytes;
   if (packet[wire::portals_offset::version_ihl] != std::byte{wire::portals_version_ihl}) {
-    return nobody;
+    return no_slot;
   }
   const wire::FabricAddress destination = wire::dfa_of(packet);
   return destination.is_multicast() ? tree_holders_[destination.tree().value] : unicast_holder_;
@@ -136,7 +136,7 @@ void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
   std::size_t claimants = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const Index claimant = claimant_of(frames[i]);
-    if (claimant == nobody) {
+    if (claimant == no_slot) {
       const std::span<const std::byte> bytes(frames[i].data, frames[i].length);
       // Hellos belong to the switch.
       frames_unclaimed_ += wire::check_hello(bytes, ethertype_) == wire::HelloError::none ? 0 : 1;

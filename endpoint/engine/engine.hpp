@@ -79,7 +79,7 @@ public:
 
 private:
   using Index = std::uint16_t;
-  static constexpr Index nobody = 0xFFFF;
+  static constexpr Index no_slot = 0xFFFF;
 
   struct Slot {
     Protocol* protocol = nullptr; ///< null: free
@@ -100,7 +100,7 @@ private:
   std::uint16_t ethertype_;
   std::vector<Slot> slots_; ///< indices are stable while a protocol is added
   std::vector<Index> tree_holders_;
-  Index unicast_holder_ = nobody;
+  Index unicast_holder_ = no_slot;
   std::size_t first_turn_ = 0; ///< the slot that sends first in the next round
   std::uint64_t frames_unclaimed_ = 0;
   std::array<std::size_t, link::Port::longest_burst> next_{};

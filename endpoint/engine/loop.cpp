@@ -85,7 +85,7 @@ struct Loop::OwnThread {
     driven.store(driven.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   /// Whether callers have driven since the last question.
-  bool somebody_drives(std::uint64_t& seen) const {
+  bool another_drives(std::uint64_t& seen) const {
     const std::uint64_t now = driven.load(std::memory_order_relaxed);
     return (std::exchange(seen, now) != now) || caller_waits.load(std::memory_order_relaxed);
   }
@@ -191,18 +191,18 @@ bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
 }
 
 bool Loop::look_for_peers(Lock& lock, TimeNs begin, TimeNs end) {
-  const bool goes_on = end > begin && burst_guard_.may_spin();
+  const bool may_spin = end > begin && burst_guard_.may_spin();
   for (TimeNs looked = begin;;) {
     const TimeNs back = yield(lock);
     const std::uint64_t away_ns = elapsed_ns(back, looked);
-    const bool slice = goes_on && burst_guard_.was_away(away_ns);
+    const bool slice = may_spin && burst_guard_.was_away(away_ns);
     if (yield_guard_.was_away(away_ns)) {
       return port_->may_receive();
     }
     const bool found = port_->may_receive();
-    if (found || slice || !goes_on || back >= end) {
+    if (found || slice || !may_spin || back >= end) {
       yield_guard_.undisturbed();
-      if (goes_on && !slice) {
+      if (may_spin && !slice) {
         burst_guard_.undisturbed();
       }
       return found;
@@ -352,12 +352,12 @@ void Loop::run_thread() {
   std::uint64_t driven_seen = 0;
   std::uint64_t aside_ns = shortest_aside_ns;
   while (!self.stop) {
-    if (self.somebody_drives(driven_seen)) {
+    if (self.another_drives(driven_seen)) {
       held.unlock();
       do {
         link::wait(-1, aside_ns, false, self.waker.get());
         aside_ns = std::min(2 * aside_ns, longest_aside_ns);
-      } while (!self.stop && self.somebody_drives(driven_seen));
+      } while (!self.stop && self.another_drives(driven_seen));
       held.lock();
       continue;
     }

@@ -143,11 +143,11 @@ int tributary_events_register(struct tributary_events* events,
       options->place > TRIBUTARY_EVENT_PLACE_LAST ||
       options->order < TRIBUTARY_EVENT_ORDER_NEWEST_FIRST ||
       options->order > TRIBUTARY_EVENT_ORDER_AFTER) {
-    return fail(TRIBUTARY_ERR_ARGUMENT, "place or order is none of its enum's");
+    return fail(TRIBUTARY_ERR_ARGUMENT, "place or order is not a value of its enum");
   }
   if (options->environment != 0 && options->code_count == 0) {
     return fail(TRIBUTARY_ERR_ARGUMENT,
-                "the environment is asked for by codes, and options->codes names none");
+                "the environment is requested by codes, and options->codes is empty");
   }
   return guarded([&] {
     tributary::events::HandlerOptions wanted;
@@ -178,7 +178,7 @@ int tributary_events_deregister(struct tributary_events* events, uint64_t handle
   return guarded([&] {
     return events->remove(handler)
                ? static_cast<int>(TRIBUTARY_OK)
-               : fail(TRIBUTARY_ERR_ARGUMENT, "no such handler, or not any more");
+               : fail(TRIBUTARY_ERR_ARGUMENT, "no such handler; it may have been deregistered");
   });
 }
 

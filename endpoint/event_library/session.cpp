@@ -59,7 +59,7 @@ Session::Session(bool own_thread) : ready_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC
 Session::~Session() {
   {
     const std::scoped_lock held(lock_);
-    ending_ = true;
+    stopping_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) {
@@ -223,14 +223,14 @@ void Session::report_ends(Lock& held) {
 
 void Session::run() {
   Lock held(lock_);
-  while (!ending_) {
+  while (!stopping_) {
     if (make_call(held)) {
       continue;
     }
     clear_ready();
     if (!dispatcher_.gap()) {
       changed_.wait(held);
-    } else if (changed_.wait_until(held, mend_at_) == std::cv_status::timeout && !ending_) {
+    } else if (changed_.wait_until(held, mend_at_) == std::cv_status::timeout && !stopping_) {
       mend(held);
     }
   }
@@ -241,7 +241,7 @@ std::size_t Session::dispatch(std::chrono::microseconds limit) {
   const bool for_ever = limit < std::chrono::microseconds(0);
   std::size_t calls = 0;
   Lock held(lock_);
-  while (!ending_) {
+  while (!stopping_) {
     if (make_call(held)) {
       ++calls;
       continue;

@@ -77,7 +77,7 @@ private:
   void* end_data_ = nullptr;
   std::set<std::string> environment_;               ///< codes asked for
   std::chrono::steady_clock::time_point mend_at_{}; ///< a hole is not asked about before this time
-  bool ending_ = false;
+  bool stopping_ = false;
   int ready_ = -1; ///< an eventfd
   std::unique_ptr<PmixSource> source_;
   std::thread thread_; // last: it uses all of the others

@@ -60,7 +60,7 @@ Event events_lost(std::uint64_t first, std::uint64_t last, std::uint32_t epoch) 
   lost.code = find_event_code("events_lost")->number;
   lost.epoch = epoch;
   lost.sequence = last;
-  lost.text = fmt::format("events {} to {} are lost: they are not kept any more", first, last);
+  lost.text = fmt::format("events {} to {} are lost: they are no longer kept", first, last);
   lost.details = "{}";
   return lost;
 }

@@ -29,7 +29,7 @@ std::optional<Handlers::Error> Handlers::problem(const HandlerOptions& options) 
   }
   if (options.place != Place::by_codes && !lists_[list_of(options)].empty()) {
     return Error{Kind::taken,
-                 fmt::format("there is a handler that is the {} of all already{}{}; deregister it",
+                 fmt::format("a handler is already the {} of all{}{}; deregister it",
                              options.place == Place::first ? "first" : "last",
                              lists_[list_of(options)].front().options.name.empty() ? "" : ": ",
                              lists_[list_of(options)].front().options.name)};
@@ -43,8 +43,7 @@ std::optional<Handlers::Error> Handlers::problem(const HandlerOptions& options) 
     for (const List& list : lists_) {
       if (std::ranges::any_of(list,
                               [&](const Handler& h) { return h.options.name == options.name; })) {
-        return Error{Kind::taken,
-                     fmt::format("there is a handler that is called {} already", options.name)};
+        return Error{Kind::taken, fmt::format("a handler named {} exists already", options.name)};
       }
     }
   }
@@ -58,7 +57,7 @@ std::optional<Handlers::Error> Handlers::insert(List& list, Handler handler) {
   };
   const Order order = handler.options.order;
   if ((order == Order::first || order == Order::last) && ordered(order) != list.end()) {
-    return Error{Kind::taken, fmt::format("there is a handler that is the {} of its category",
+    return Error{Kind::taken, fmt::format("a handler is already the {} of its category",
                                           order == Order::first ? "first" : "last")};
   }
   // No handler precedes the first, or follows the last of a category.

@@ -90,11 +90,12 @@ std::string failure_text(const tributary_group& group) {
                        group.named->news.over_because);
   }
   if (!failure.missing.empty()) {
-    return fmt::format("{} {} gone, says the fabric manager", ranks_text(failure.missing, &group),
+    return fmt::format("the fabric manager reports that {} {} gone",
+                       ranks_text(failure.missing, &group),
                        failure.missing.count == 1 ? "is" : "are");
   }
   const bool has_reason = group.named && !group.named->news.over_because.empty();
-  return has_reason ? fmt::format("the fabric manager says: {}", group.named->news.over_because)
+  return has_reason ? fmt::format("the fabric manager reports: {}", group.named->news.over_because)
                     : "the fabric manager reported it to the root";
 }
 

@@ -29,7 +29,7 @@ int chosen(int option, const char* what, const char* variable, const std::array<
   }
   if (option != 0) {
     throw std::invalid_argument(
-        fmt::format("{} {} is none; tributary.h says which there are", what, option));
+        fmt::format("{} {} does not exist; tributary.h lists the values", what, option));
   }
   const char* const set = std::getenv(variable);
   if (set == nullptr || *set == '\0') {

@@ -63,8 +63,8 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
     named.request.root_rank = options.root_rank;
   }
   named.request.nid = host.nid();
-  if (options.protocol.turn != TRIBUTARY_TURN_AUTO) {
-    named.request.turn = options.protocol.turn != 0;
+  if (options.protocol.in_switch_results != TRIBUTARY_IN_SWITCH_RESULTS_AUTO) {
+    named.request.in_switch_results = options.protocol.in_switch_results != 0;
   }
   named.protocol = options.protocol;
   say_what_it_takes(host, options.protocol, named.request);
@@ -76,7 +76,7 @@ tributary_group_options protocol_of_named_groups() {
   tributary_group_options protocol = tributary_group_defaults();
   protocol.slots = 0;
   protocol.payload = 0;
-  protocol.turn = TRIBUTARY_TURN_AUTO;
+  protocol.in_switch_results = TRIBUTARY_IN_SWITCH_RESULTS_AUTO;
   return protocol;
 }
 
@@ -90,7 +90,7 @@ library::MembershipAgent& agent_of(tributary_host& host) {
 /// Checks a request for errors that can be found without the manager.
 void check(const tributary_host& host, NamedGroup& named) {
   manager_client::Membership imagined;
-  imagined.turn = named.request.turn.value_or(false);
+  imagined.in_switch_results = named.request.in_switch_results.value_or(false);
   if (named.request.trees > 1) { // whichever trees they are
     imagined.trees = {tributary::TreeNumber{0}, tributary::TreeNumber{1}};
   }
@@ -120,7 +120,7 @@ tributary_group_options options_of(const NamedGroup& named,
   options.cxi_compatible = 0;
   options.slots = membership.slots;
   options.payload = membership.payload;
-  options.turn = membership.turn ? 1 : 0;
+  options.in_switch_results = membership.in_switch_results ? 1 : 0;
   return options;
 }
 
@@ -143,8 +143,8 @@ std::string lease_text(tributary_host& host, const NamedGroup& named) {
     text += fmt::format("  the fabric manager misses rank {} (host {}, NID {}): {}\n", absent.rank,
                         absent.host.empty() ? "unnamed" : absent.host, absent.nid, absent.why);
   }
-  if (!named.membership.turn_note.empty()) {
-    text += fmt::format("  no in-switch results: {}\n", named.membership.turn_note);
+  if (!named.membership.in_switch_note.empty()) {
+    text += fmt::format("  no in-switch results: {}\n", named.membership.in_switch_note);
   }
   if (!named.error.empty()) {
     text += fmt::format("  the group was moved to other trees, but cannot continue there: {}; "
@@ -223,6 +223,6 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
               named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0,
           .slots = p.slots,
           .payload = p.payload,
-          .turn = p.turned ? 1 : 0};
+          .in_switch_results = p.in_switch ? 1 : 0};
   return TRIBUTARY_OK;
 }

@@ -10,8 +10,8 @@ const char* tributary_error_string(int error) {
            "says which";
   case TRIBUTARY_ERR_MEMORY: return "out of memory; free some, nothing that was begun is lost";
   case TRIBUTARY_ERR_NO_INTERFACE:
-    return "no interface of this name in this network namespace, or it went away; `ip "
-           "link` lists those there are, open one of them";
+    return "no interface of this name in this network namespace, or it went away; `ip link` lists "
+           "them";
   case TRIBUTARY_ERR_INTERFACE_DOWN:
     return "the interface is down; bring it up with `ip link set NAME up` and call again, nothing "
            "that was begun is lost";
@@ -31,14 +31,13 @@ const char* tributary_error_string(int error) {
     return "members of the group called different operators; all must call the same operations in "
            "the same order, struct tributary_result names two hosts that differ";
   case TRIBUTARY_ERR_ABANDONED:
-    return "left the group, but some members did not come to leave it in time; look whether they "
-           "still run";
+    return "left the group, but some members did not leave it in time; look whether they still run";
   case TRIBUTARY_ERR_MANAGER_UNREACHABLE:
     return "the fabric manager cannot be reached, or not be trusted; look whether "
            "tributary-fabricd "
            "runs, and at TRIBUTARY_FABRIC_MANAGER_URL and TRIBUTARY_FABRIC_MANAGER_CACERT";
   case TRIBUTARY_ERR_MANAGER_REFUSED:
-    return "the fabric manager refused; tributary_last_error has its words";
+    return "the fabric manager refused; tributary_last_error has its message";
   case TRIBUTARY_ERR_NOT_READY:
     return "the group was not ready in time; tributary_last_error names the members that are "
            "missing, look whether they run";
@@ -59,15 +58,15 @@ const char* tributary_error_string(int error) {
     return "the peer does not answer; look whether its program runs, has a thread for progress or "
            "makes calls, and whether the fabric leads there";
   case TRIBUTARY_ERR_PEER_ENDED:
-    return "the peer ended the transfer before it was done, tributary_last_error says why; what "
-           "was to be written holds anything";
+    return "the peer ended the transfer before it was done, tributary_last_error says why; the "
+           "content of the written range is undefined";
   case TRIBUTARY_ERR_CANCELLED: return "tributary_rdma_cancel ended the transfer";
   case TRIBUTARY_ERR_FULL:
-    return "there are as many as there may be; take completions, or give more in struct "
-           "tributary_rdma_options";
+    return "the limit is reached; take completions, or give more in struct tributary_rdma_options";
   case TRIBUTARY_ERR_PEER_QUARANTINED:
     return "the fabric manager has quarantined this peer, because transfers with it failed again "
-           "and again: no new transfers with it until the manager releases it";
+           "and "
+           "again: no new transfers with it until the manager releases it";
   default: return "not an error code of libtributary";
   }
 }

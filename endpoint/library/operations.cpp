@@ -74,7 +74,7 @@ void require_apart(const void* in, const void* out, std::size_t bytes) {
 VectorTask reduction(const tributary_group& group, const void* in, void* out, std::size_t count,
                      int type, int op, bool keep) {
   const auto element_type = library::element_type(type);
-  require(element_type.has_value(), "the type is none of enum tributary_type");
+  require(element_type.has_value(), "the type is not in enum tributary_type");
   const auto opcode = library::opcode_for(op, *element_type, group.member.parameters().is_wide());
   if (!opcode && library::opcode_for(op, *element_type, true)) {
     throw std::invalid_argument(fmt::format(
@@ -111,7 +111,7 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
 VectorTask broadcast(const tributary_group& group, void* buffer, std::size_t count, int type,
                      std::uint32_t from_rank) {
   const auto element_type = library::element_type(type);
-  require(element_type.has_value(), "the type is none of enum tributary_type");
+  require(element_type.has_value(), "the type is not in enum tributary_type");
   require_possible(count, *element_type);
   require(from_rank < group.member.parameters().size, "from_rank is not below the group's size");
   require(count == 0 || buffer != nullptr, "the buffer is NULL though there are elements");

@@ -32,7 +32,7 @@ std::optional<Opcode> opcode_for(int op, ElementType type, bool wide_group) {
 std::string_view operator_name(int op) {
   return op >= 0 && static_cast<std::size_t>(op) < wire::calls.size()
              ? wire::calls[static_cast<std::size_t>(op)].name
-             : "which is none of enum tributary_op";
+             : "which is not in enum tributary_op";
 }
 
 std::string_view type_name(ElementType type) {

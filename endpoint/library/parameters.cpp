@@ -40,12 +40,12 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.collective_timeout_ns = ns(options.collective_timeout_usec);
   p.result_timeout_ns = ns(options.result_timeout_usec);
   p.leave_timeout_ns = ns(options.leave_timeout_usec);
-  p.linger_ns = ns(options.linger_usec);
+  p.leave_grace_ns = ns(options.leave_grace_usec);
   p.member_timeout_ns = ns(options.member_timeout_usec);
   p.sends_marks = true;
   p.slots = options.slots;
   p.payload = options.payload;
-  p.turned = options.turn != 0;
+  p.in_switch = options.in_switch_results != 0;
   return p;
 }
 

@@ -48,9 +48,8 @@ template <typename F> int with_rdma(tributary_host* host, F&& f) {
 tributary_rdma_region_facts checked_facts(const tributary_rdma_region* region) {
   require(region != nullptr, "the region is NULL");
   const auto facts = library::facts_of(*region);
-  require(facts.has_value(),
-          "these bytes are no region: tributary_rdma_register makes one, and all "
-          "32 bytes of it must have come");
+  require(facts.has_value(), "these bytes are not a region: tributary_rdma_register makes one, and "
+                             "all 32 bytes of it must have come");
   return *facts;
 }
 
@@ -67,7 +66,7 @@ Begun begin(tributary_host& host, Rdma& rdma, const tributary_rdma_work& work,
   require(work.memory != nullptr || work.length == 0,
           "the memory is NULL though there are bytes to transfer");
   require((work.flags & ~static_cast<std::uint32_t>(TRIBUTARY_RDMA_IMMEDIATE)) == 0,
-          "flags has a bit that is none of enum tributary_rdma_flags");
+          "flags has a bit that is not in enum tributary_rdma_flags");
   const bool immediate = (work.flags & TRIBUTARY_RDMA_IMMEDIATE) != 0;
   require(!immediate || direction == Direction::write,
           "a read announces nothing at the peer: leave TRIBUTARY_RDMA_IMMEDIATE out");
@@ -260,8 +259,8 @@ int tributary_rdma_register(tributary_host* host, void* memory, size_t length, i
   const int code = with_rdma(host, [&](Rdma& rdma, Loop::Lock&) {
     require(region != nullptr, "no place for the region: it is NULL");
     require(memory != nullptr || length == 0, "the memory is NULL though the length is not 0");
-    require((rights & ~all_rights) == 0, "rights has a bit that is none of enum "
-                                         "tributary_rdma_rights");
+    require((rights & ~all_rights) == 0,
+            "rights has a bit that is not in enum tributary_rdma_rights");
     const auto key =
         rdma.node().register_region({static_cast<std::byte*>(memory), length},
                                     {.peers_write = (rights & TRIBUTARY_RDMA_PEERS_WRITE) != 0,
@@ -296,8 +295,7 @@ int tributary_rdma_deregister(tributary_host* host, const tributary_rdma_region*
     if (facts.nid != host->nid().value ||
         !rdma.node().deregister_region(rdma::RegionKey{facts.key})) {
       throw std::invalid_argument(
-          fmt::format("region {:#018x} of NID {:#x} is none of this host (NID {:#x}), or not any "
-                      "more",
+          fmt::format("region {:#018x} of NID {:#x} is not registered at this host (NID {:#x})",
                       facts.key, facts.nid, host->nid().value));
     }
     rdma.send();
@@ -400,7 +398,7 @@ int tributary_rdma_wait_any(tributary_host* host, tributary_rdma_completion* com
     };
     if (!host->loop().wait_until(lock, taken, deadline_in(timeout_usec))) {
       return fail(host->last_error, TRIBUTARY_ERR_TIMEOUT,
-                  fmt::format("nothing is over after {} us\n{}", timeout_usec,
+                  fmt::format("no transfer completed after {} us\n{}", timeout_usec,
                               library::status_text(rdma.node())));
     }
     return static_cast<int>(TRIBUTARY_OK);

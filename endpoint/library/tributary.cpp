@@ -114,11 +114,11 @@ tributary_group_options tributary_group_defaults() {
           .collective_timeout_usec = usec(p.collective_timeout_ns),
           .result_timeout_usec = usec(p.result_timeout_ns),
           .leave_timeout_usec = usec(p.leave_timeout_ns),
-          .linger_usec = usec(p.linger_ns),
+          .leave_grace_usec = usec(p.leave_grace_ns),
           .member_timeout_usec = usec(p.member_timeout_ns),
           .slots = p.slots,
           .payload = p.payload,
-          .turn = 0};
+          .in_switch_results = 0};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,
@@ -131,9 +131,9 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   }
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
-    require(options->turn != TRIBUTARY_TURN_AUTO,
-            "turn is TRIBUTARY_TURN_AUTO, which only a fabric manager can decide; it is 1 where "
-            "the switch sends the result itself, and 0 elsewhere");
+    require(options->in_switch_results != TRIBUTARY_IN_SWITCH_RESULTS_AUTO,
+            "in_switch_results is TRIBUTARY_IN_SWITCH_RESULTS_AUTO, which only a fabric manager "
+            "can decide; it is 1 where the switch sends the result itself, and 0 elsewhere");
     auto lock = host->loop().lock();
     *group = &host->add(lock, library::parameters_of(*host, *options));
     return static_cast<int>(TRIBUTARY_OK);
@@ -163,14 +163,14 @@ int tributary_leave(tributary_group* group) {
     const GroupParameters& bounds = member.parameters();
     const bool gone = host.loop().wait_until(
         lock, [&] { return member.left() && !host.has_to_send(*group); },
-        begin + (bounds.leave_timeout_ns + bounds.linger_ns + to_drain_ns));
+        begin + (bounds.leave_timeout_ns + bounds.leave_grace_ns + to_drain_ns));
     if (ended) {
       return static_cast<int>(TRIBUTARY_OK); // the waiting calls have reported the error
     }
     if (!gone || member.abandoned()) {
       return fail(host.last_error, TRIBUTARY_ERR_ABANDONED,
-                  fmt::format("some members did not come to leave the group in time; they may be "
-                              "gone, or late, and may still miss results{}",
+                  fmt::format("some members did not leave the group in time; they may be gone, or "
+                              "late, and may still miss results{}",
                               library::who_did_not_leave(*group)));
     }
     return static_cast<int>(TRIBUTARY_OK);

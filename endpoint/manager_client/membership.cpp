@@ -53,8 +53,8 @@ boost::json::value body_of(const JoinRequest& request) {
     body["slots"] = request.slots;
     body["payload"] = request.payload;
   }
-  if (request.turn) {
-    body["turn"] = *request.turn;
+  if (request.in_switch_results) {
+    body["in_switch_results"] = *request.in_switch_results;
   }
   return body;
 }
@@ -120,19 +120,19 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     m.lease = milliseconds(
         static_cast<std::int64_t>(1000 * boost::json::value_to<double>(body.at("lease_seconds"))));
     read_frames(request, body, m);
-    m.turn = body.at("turn").as_bool();
-    if (m.turn && m.trees.size() > 1) {
+    m.in_switch_results = body.at("in_switch_results").as_bool();
+    if (m.in_switch_results && m.trees.size() > 1) {
       throw std::out_of_range("in-switch results with two trees: only one tree can have them");
     }
-    if (const auto* note = body.if_contains("turn_note")) {
-      m.turn_note = std::string(note->as_string());
+    if (const auto* note = body.if_contains("in_switch_note")) {
+      m.in_switch_note = std::string(note->as_string());
     }
     return m;
   } catch (const std::exception& error) {
-    throw ManagerError(Kind::garbled,
-                       fmt::format("the fabric manager's membership in group '{}' cannot be "
-                                   "understood: {}",
-                                   request.group, error.what()));
+    throw ManagerError(
+        Kind::garbled,
+        fmt::format("the fabric manager's membership in group '{}' cannot be parsed: {}",
+                    request.group, error.what()));
   }
 }
 
@@ -168,9 +168,10 @@ Renewal read_renewal(const JoinRequest& request, const Membership& membership,
                                      .left = flag_in(one, "left")});
     }
   } catch (const std::exception& error) {
-    throw ManagerError(Kind::garbled, fmt::format("the fabric manager's word about group '{}' "
-                                                  "cannot be understood: {}",
-                                                  request.group, error.what()));
+    throw ManagerError(
+        Kind::garbled,
+        fmt::format("the fabric manager's answer about group '{}' cannot be parsed: {}",
+                    request.group, error.what()));
   }
   return renewal;
 }
@@ -256,8 +257,8 @@ Membership join(ManagerClient& manager, const JoinRequest& request, milliseconds
       throw_not_ready(request, limit, answer.body);
     }
     // A group of this name that is just ending frees the name in a moment.
-    const bool ending = answer.status == conflict && answer.retry_after;
-    if (answer.status != accepted && (!ending || left() == milliseconds(0))) {
+    const bool name_is_in_use = answer.status == conflict && answer.retry_after;
+    if (answer.status != accepted && (!name_is_in_use || left() == milliseconds(0))) {
       throw_unless_done(answer, fmt::format("joining group '{}' as rank {} of {}", request.group,
                                             request.rank, request.size));
       return read_membership(request, answer);

@@ -32,7 +32,7 @@ struct JoinRequest {
   /// Whether the switch next to the root is to send results itself; nullopt: as the manager's file
   /// says. One request is enough to enable it, one refusal disables it; all members and that switch
   /// have to support it.
-  std::optional<bool> turn = std::nullopt;
+  std::optional<bool> in_switch_results = std::nullopt;
 
   static constexpr std::uint32_t narrow_payload = 32; ///< payload of the 84-byte frame
 };
@@ -50,14 +50,14 @@ struct Membership {
   // The resources of the installed trees.
   std::uint32_t slots = reductions_per_tree;
   std::uint32_t payload = JoinRequest::narrow_payload;
-  bool turn = false;       ///< in-switch results: the switch next to the root sends them
-  std::string turn_note{}; ///< why not
+  bool in_switch_results = false; ///< in-switch results: the switch next to the root sends them
+  std::string in_switch_note{};   ///< why not
 
   /// Whether frames for one of them are valid on the other.
   [[nodiscard]] bool is_on_the_same_trees_as(const Membership& other) const {
     return vni == other.vni && cookie == other.cookie && root_rank == other.root_rank &&
            root_nid == other.root_nid && trees == other.trees && slots == other.slots &&
-           payload == other.payload && turn == other.turn;
+           payload == other.payload && in_switch_results == other.in_switch_results;
   }
 };
 

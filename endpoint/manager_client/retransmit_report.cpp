@@ -126,7 +126,7 @@ RetransmitNews report(ManagerClient& manager, const RetransmitReport& report) {
   } catch (const std::exception& error) {
     throw ManagerError(
         ManagerError::Kind::garbled,
-        fmt::format("the fabric manager's word about RDMA cannot be understood: {}", error.what()));
+        fmt::format("the fabric manager's answer about RDMA cannot be parsed: {}", error.what()));
   }
 }
 

@@ -36,7 +36,7 @@ struct Record {
   Ticks answered_at = 0;        ///< when DONE was sent last
   std::uint32_t nonce = 0;      ///< nonce of the last request to write
   std::uint16_t peer = 0;       ///< place among the peers
-  std::uint16_t theirs = 0;     ///< the peer's context; for a read its lane
+  std::uint16_t theirs = 0;     ///< the peer's context; for a read its slot
   std::uint16_t context = 0;    ///< ours, while live
   std::uint16_t name = 0;       ///< name of our context on the wire, when a write is done
   std::uint16_t generation = 0; ///< generation of our context then

@@ -100,7 +100,7 @@ std::size_t Sink::compose(std::uint16_t cid, std::byte* room) {
                                    .length_high = static_cast<std::uint32_t>(work.length >> 32),
                                    .credit = context.base + context.marks.granted,
                                    .payload = context.payload,
-                                   .lane = cid},
+                                   .slot = cid},
                  request);
     return s_.write(h, request, policy.dscp_control, room);
   }

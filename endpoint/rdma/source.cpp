@@ -139,7 +139,7 @@ std::size_t Source::compose(std::uint16_t scid, std::byte* room) {
                                  .length_high = static_cast<std::uint32_t>(context.length >> 32),
                                  .credit = 0,
                                  .payload = context.payload,
-                                 .lane = 0},
+                                 .slot = 0},
                request);
   return s_.write(h, request, peer.policy->dscp_control, room);
 }

@@ -9,7 +9,7 @@ namespace tributary::rdma {
 
 bool Source::has_answered(const wire::RdmaHeader& h, const wire::RdmaRequest& request,
                           std::uint16_t peer) {
-  const std::uint32_t i = s_.records.find(peer, request.lane, RecordKind::read);
+  const std::uint32_t i = s_.records.find(peer, request.slot, RecordKind::read);
   if (i != Records::none) {
     const Record& record = s_.records[i];
     const auto ahead = static_cast<std::int32_t>(h.message - record.message);
@@ -43,7 +43,7 @@ void Source::accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& req
                             ? &s_.counters.busy_shares
                             : nullptr;
   if (full == nullptr) {
-    full = s_.lacks_record(peer, s_.records.find(peer, request.lane, RecordKind::read));
+    full = s_.lacks_record(peer, s_.records.find(peer, request.slot, RecordKind::read));
   }
   if (full != nullptr) {
     ++*full;
@@ -51,7 +51,7 @@ void Source::accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& req
     return;
   }
   ++s_.counters.served;
-  const std::uint32_t record = s_.record_of(peer, request.lane, RecordKind::read);
+  const std::uint32_t record = s_.record_of(peer, request.slot, RecordKind::read);
   const std::uint16_t scid = allocate(peer);
   s_.peers.take(peer, Held::sources);
   s_.records.begin(record, h.message, scid);

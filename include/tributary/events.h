@@ -88,7 +88,7 @@ struct tributary_event {
   int64_t time_ns;     /* since 1970, when the manager raised it; 0: unknown */
   const char* text;    /* for users */
   const char* details; /* JSON from the manager's event stream */
-  int past;            /* it happened before the handler was registered */
+  int past;            /* it occurred before the handler was registered */
 };
 
 struct tributary_event_result {

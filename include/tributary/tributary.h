@@ -321,7 +321,7 @@ struct tributary_group_options {
   uint32_t collective_timeout_usec; /* 20000000; not less than the engines' timers */
   uint32_t result_timeout_usec;     /* 1600000 */
   uint32_t leave_timeout_usec;      /* 20000000 */
-  uint32_t linger_usec;             /* 4800000 */
+  uint32_t leave_grace_usec;        /* 4800000 */
   /* The group ends when a member is missing for this long; at least 64 times retry_usec. 0: it
    * waits forever, or until the fabric manager reports that a member is gone. Choose it longer than
    * any member computes between two calls. The same at all members. */
@@ -335,11 +335,11 @@ struct tributary_group_options {
   uint32_t payload; /* 32 */
   /* 1: the switch next to the root sends the results itself (in-switch results,
    * docs/protocol/in-switch-results.md); the same at all members, and as the tree was installed
-   * there. A named group's default is TRIBUTARY_TURN_AUTO: the setting of the fabric manager's
-   * file, which is on by default, if all members support it. There 1 requests such a tree, and 0
-   * refuses it: one request is enough to enable it, one refusal disables it, and
+   * there. A named group's default is TRIBUTARY_IN_SWITCH_RESULTS_AUTO: the setting of the fabric
+   * manager's file, which is on by default, if all members support it. There 1 requests such a
+   * tree, and 0 refuses it: one request is enough to enable it, one refusal disables it, and
    * tributary_get_membership returns the outcome. Not with twin trees, nor cxi_compatible. */
-  int turn; /* 0 */
+  int in_switch_results; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 
@@ -349,7 +349,7 @@ TRIBUTARY_API int tributary_join(struct tributary_host* host,
                                  const struct tributary_group_options* options,
                                  struct tributary_group** group);
 #define TRIBUTARY_RANK_ANY 0xFFFFFFFFu
-#define TRIBUTARY_TURN_AUTO (-1)
+#define TRIBUTARY_IN_SWITCH_RESULTS_AUTO (-1)
 
 /* A group identified to the fabric manager by its job and name. name, size, trees and root_rank
  * must be the same at all members, rank differs. */
@@ -392,20 +392,20 @@ struct tributary_membership {
   uint16_t vni;
   uint32_t cookie;
   uint32_t root_rank;
-  uint32_t root_nid;   /* or TRIBUTARY_NID_UNKNOWN */
-  int disjoint;        /* named, two trees: they share no link and no inner switch */
-  uint32_t lease_msec; /* named; 0 otherwise */
-  uint32_t slots;      /* reductions in flight */
-  uint32_t payload;    /* bytes of elements in a frame; 32: no wide frames */
-  int turn;            /* in-switch results: the switch next to the root sends them */
+  uint32_t root_nid;     /* or TRIBUTARY_NID_UNKNOWN */
+  int disjoint;          /* named, two trees: they share no link and no inner switch */
+  uint32_t lease_msec;   /* named; 0 otherwise */
+  uint32_t slots;        /* reductions in flight */
+  uint32_t payload;      /* bytes of elements in a frame; 32: no wide frames */
+  int in_switch_results; /* in-switch results: the switch next to the root sends them */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
 
 /* Waits until every member has all its results and leaves, too; then the group is gone and the
  * pointer invalid. TRIBUTARY_ERR_BUSY if requests are outstanding: then the group stays. Takes at
- * most leave_timeout_usec + linger_usec; returns TRIBUTARY_ERR_ABANDONED if some members did not
- * leave in that time, or an interface error: the group is gone in these cases, too. For a named
+ * most leave_timeout_usec + leave_grace_usec; returns TRIBUTARY_ERR_ABANDONED if some members did
+ * not leave in that time, or an interface error: the group is gone in these cases, too. For a named
  * group the manager is notified, which takes a few seconds at most; if that fails, one of the
  * manager's errors is returned, and the lease expires on its own. NULL is allowed. */
 TRIBUTARY_API int tributary_leave(struct tributary_group* group);
@@ -488,7 +488,7 @@ struct tributary_statistics {
   uint64_t foreign;           /* frames of another VNI, cookie or root */
   uint64_t misdirected;       /* frames in the wrong direction, or returned */
   uint64_t outbox_full;       /* frames lost because the outbox was full */
-  uint64_t turned;            /* root: in-switch results */
+  uint64_t in_switch;         /* root: in-switch results */
   uint64_t refused;           /* in-switch results refused: incomplete, or not expected */
   uint64_t lost_results;      /* reports that a leaf has a result which the root missed */
   /* For the whole host: */

@@ -47,8 +47,8 @@ std::vector<const toml::table*> tables_of(const toml::table& parent, std::string
   }
   std::vector<const toml::table*> tables;
   const auto refuse = [&](std::string_view right) {
-    findings.add(line_of(it->first), std::string(section.path),
-                 "is not written as it should be; write {}", right);
+    findings.add(line_of(it->first), std::string(section.path), "has the wrong form; write {}",
+                 right);
     return std::vector<const toml::table*>{};
   };
   if (!section.repeated) {

@@ -331,7 +331,7 @@ void SectionReader::check_kind(const toml::table& table, Findings& findings) con
     const bool applies = (spec.kinds & kind_bit) != 0;
     const bool present = table.contains(spec.name);
     if (present && !applies) {
-      findings.add(line(spec.name), path(spec.name), "means nothing {}; remove it or change the {}",
+      findings.add(line(spec.name), path(spec.name), "has no effect {}; remove it or change the {}",
                    of_kind(), section_.kind_key);
     }
     if (spec.required && applies && !present) {

@@ -1,5 +1,5 @@
-// Several packet sockets on one interface that share the received frames (PACKET_FANOUT): the lanes
-// of a raw socket.
+// Several packet sockets on one interface that share the received frames (PACKET_FANOUT): the
+// queues of a raw socket.
 //
 // The kernel's own hash covers IP and ports, and would assign all frames of another protocol to the
 // first socket. So a classic BPF program assigns frames: by a hash of two of their words, so that

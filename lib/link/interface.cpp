@@ -107,9 +107,8 @@ std::string interface_error(const std::string& name) {
     return fmt::format("interface '{0}' is down; `ip link set {0} up`", name);
   }
   if (!state.running) {
-    return fmt::format("interface '{}' has no carrier: nothing is at the other end of its link, or "
-                       "it is down there",
-                       name);
+    return fmt::format(
+        "interface '{}' has no carrier: the other end of its link is unplugged or down", name);
   }
   return {};
 }

@@ -59,8 +59,8 @@ LinkError link_error(int error_number, const std::string& interface, const std::
                         interface, doing)};
   case EMSGSIZE:
     return {Kind::system,
-            fmt::format("interface '{0}' does not carry frames so long (while {1}); send shorter "
-                        "ones, or raise its MTU with `ip link set {0} mtu BYTES`",
+            fmt::format("interface '{0}' does not carry frames of this length (while {1}); send "
+                        "shorter ones, or raise its MTU with `ip link set {0} mtu BYTES`",
                         interface, doing)};
   default:
     return {Kind::system, fmt::format("interface '{}': {} (while {})", interface,

@@ -28,7 +28,7 @@ void Port::push(std::uint32_t length, std::span<const std::byte> rest) {
   push(length + static_cast<std::uint32_t>(rest.size()));
 }
 
-void Port::settle() noexcept {
+void Port::keep_unsent() noexcept {
   if (!refers_) {
     return;
   }

@@ -1,7 +1,7 @@
 // One frame port for all programs except switches: sends and receives frames. The implementation
 // decides on the device: a raw socket, a DPDK device, a ring to a switch in the same process, or
-// memory. For a device with several queues it is one lane: several Ports share the device, each
-// with a thread of its own.
+// memory. For a device with several queues it is one queue pair: several Ports share the device,
+// each with a thread of its own.
 //
 // How to use it (one thread at a time):
 //
@@ -11,7 +11,7 @@
 //               port.flush();                             pushed frames leave
 //               port.push(length, rest);                  for a frame whose end is elsewhere, and
 //                                                         stays there until
-//               port.settle();                            frames that have not left are copied
+//               port.keep_unsent();                            frames that have not left are copied
 //   receiving   for (const FrameView& f : port.receive()) ...            valid until the next call
 //   waiting     wait(port.fd(), timeout_ns, port.pending() > 0)          wait.hpp
 //
@@ -76,12 +76,13 @@ public:
     }
   }
   /// The same for a frame that continues with `rest` after the `length` bytes in `room()`; room for
-  /// both is required. Some ports send the rest in place, so it must not change until `settle`.
+  /// both is required. Some ports send the rest in place, so it must not change until
+  /// `keep_unsent`.
   void push(std::uint32_t length, std::span<const std::byte> rest);
   /// Offers pushed frames to the device.
   void flush();
   /// From now on pushed frames need no memory but the port's.
-  void settle() noexcept;
+  void keep_unsent() noexcept;
   /// Frames the device has taken since the port was opened.
   [[nodiscard]] std::uint64_t sent_frames() const { return counts_.sent_frames; }
   /// Pushed, and not sent yet: the device has not taken them, or must be called again.

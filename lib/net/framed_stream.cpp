@@ -32,7 +32,7 @@ FramedStream::FramedStream(Socket socket, FramedStreamSettings settings)
     : socket_(std::move(socket)), settings_(std::move(settings)), wake_(socket_.get_executor()),
       limit_(socket_.get_executor(), no_limit), frames_(settings_.message_bytes) {}
 
-std::string FramedStream::what_happened(const error_code& error) const {
+std::string FramedStream::description_of(const error_code& error) const {
   return error == asio::error::eof || error == ssl::error::stream_truncated
              ? fmt::format("{} closed the connection", settings_.other_end)
              : error.message();
@@ -125,7 +125,7 @@ asio::awaitable<std::string> FramedStream::read(Stream& stream, FramedStreamUser
   while (true) {
     const auto [error, bytes] = co_await stream.async_read_some(asio::buffer(buffer), as_result);
     if (error) {
-      co_return what_happened(error);
+      co_return description_of(error);
     }
     if (end_) {
       continue; // read only to detect the end of the stream
@@ -137,7 +137,7 @@ asio::awaitable<std::string> FramedStream::read(Stream& stream, FramedStreamUser
     } catch (...) {
       // Thrown from here, it would wait until all parallel coroutines have ended.
       thrown_ = std::current_exception();
-      problem = "its messages cannot be dealt with";
+      problem = "its messages cannot be handled";
     }
     if (!problem.empty()) {
       co_return problem;
@@ -160,7 +160,7 @@ template <typename Stream> asio::awaitable<std::string> FramedStream::write(Stre
     const auto [error, bytes] = co_await asio::async_write(stream, asio::buffer(batch), as_result);
     leaving_ = 0;
     if (error) {
-      co_return what_happened(error);
+      co_return description_of(error);
     }
   }
   // No more data follows. The other end may still have to read it, so it closes first.

@@ -91,7 +91,7 @@ public:
   /// `limit`.
   void finish(std::string why, std::chrono::milliseconds limit);
   void end(std::string why);
-  [[nodiscard]] bool ending() const { return end_.has_value(); }
+  [[nodiscard]] bool has_ended() const { return end_.has_value(); }
 
 private:
   template <typename Stream>
@@ -100,7 +100,7 @@ private:
   boost::asio::awaitable<std::string> read(Stream& stream, FramedStreamUser& user);
   template <typename Stream> boost::asio::awaitable<std::string> write(Stream& stream);
   boost::asio::awaitable<std::string> watch_limit();
-  [[nodiscard]] std::string what_happened(const boost::system::error_code& error) const;
+  [[nodiscard]] std::string description_of(const boost::system::error_code& error) const;
   void close_socket();
 
   Socket socket_;

@@ -109,7 +109,7 @@ template <typename Message, typename Received>
   Message message;
   while (const auto payload = reader.next()) {
     if (!message.ParseFromArray(payload->data(), static_cast<int>(payload->size()))) {
-      return "it sent bytes that are no message";
+      return "it sent bytes that are not a message";
     }
     if (!received(std::as_const(message))) {
       return {};

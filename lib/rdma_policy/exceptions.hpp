@@ -14,8 +14,8 @@ namespace tributary::rdma_policy {
 
 // clang-format off
 #define TRIBUTARY_RDMA_EXCEPTIONS(X)                                                               \
-  X(repeated_timeouts, "a transfer has waited in vain several times in a row")                     \
-  X(unreachable_peer,  "a transfer was given up: the peer is not heard")                           \
+  X(repeated_timeouts, "a transfer has timed out several times in a row")                     \
+  X(unreachable_peer,  "a transfer was given up: the peer does not answer")                           \
   X(busy_storm,        "a peer has answered busy many times in a row")                             \
   X(restarted_peer,    "a peer has restarted; its transfers have ended")
 // clang-format on

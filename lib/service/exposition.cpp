@@ -54,8 +54,8 @@ double quality_of(std::string_view parameters) {
 }
 
 /// Quality of "TYPE/SUBTYPE" in `accept`, from the most specific matching range; 0: unacceptable.
-double wish_for(std::string_view accept, std::string_view type, std::string_view subtype) {
-  double wish = 0;
+double quality_for(std::string_view accept, std::string_view type, std::string_view subtype) {
+  double quality = 0;
   int best = 0;
   while (!accept.empty()) {
     std::string_view range = next(accept, ',');
@@ -68,10 +68,10 @@ double wish_for(std::string_view accept, std::string_view type, std::string_view
                                               : 0;
     if (specific > best) {
       best = specific;
-      wish = quality_of(range);
+      quality = quality_of(range);
     }
   }
-  return wish;
+  return quality;
 }
 
 std::uint64_t resident_bytes() {
@@ -131,8 +131,8 @@ Exposition exposition_for(std::string_view accept) {
   if (trimmed(accept).empty()) {
     return Exposition::openmetrics;
   }
-  const double openmetrics = wish_for(accept, "application", "openmetrics-text");
-  return openmetrics > 0 && openmetrics >= wish_for(accept, "text", "plain")
+  const double openmetrics = quality_for(accept, "application", "openmetrics-text");
+  return openmetrics > 0 && openmetrics >= quality_for(accept, "text", "plain")
              ? Exposition::openmetrics
              : Exposition::text;
 }

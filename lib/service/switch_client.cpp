@@ -64,7 +64,7 @@ json::value SwitchClient::ask(const json::value& request) {
     }
     sent += static_cast<std::size_t>(n);
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::size_t end = std::string::npos;
   while ((end = pending_.find('\n')) == std::string::npos) {
     if (!readable(deadline)) {
@@ -72,7 +72,7 @@ json::value SwitchClient::ask(const json::value& request) {
         continue; // interrupted by a signal
       }
       throw SwitchError(fmt::format("the switch at {} does not answer within {} s; see its log",
-                                    path_, patience.count()));
+                                    path_, timeout.count()));
     }
     char buffer[chunk_bytes];
     const ssize_t n = ::recv(descriptor_.get(), buffer, sizeof buffer, 0);

@@ -26,7 +26,7 @@ public:
 class SwitchClient {
 public:
   /// How long a switch may take to answer.
-  static constexpr std::chrono::seconds patience{10};
+  static constexpr std::chrono::seconds timeout{10};
 
   /// Throws SwitchError. `how_to_name` says how to give the path, for messages: "name its socket
   /// with --socket".

@@ -27,7 +27,7 @@ using scenario::Scenario;
 namespace {
 
 std::uint64_t memory_of_reduce(const scenario::Reduce& wanted) {
-  const scenario::Reduce reduce = scenario::settled(wanted);
+  const scenario::Reduce reduce = scenario::resolved(wanted);
   constexpr std::uint64_t leaf = sizeof(traffic::VirtualMember<collective::Leaf>);
   constexpr std::uint64_t root = sizeof(traffic::VirtualMember<collective::Root>);
   std::uint64_t of_tree = reduce.leaves * leaf + root;
@@ -170,10 +170,10 @@ bool has_ceiling(const Scenario& scenario) {
 }
 
 std::size_t longest_reduction_frame(const Scenario& scenario) {
-  std::size_t longest = scenario::longest_frame_of(scenario::settled(scenario.traffic.reduce));
+  std::size_t longest = scenario::longest_frame_of(scenario::resolved(scenario.traffic.reduce));
   for (const Part& part : scenario.parts) {
     longest =
-        std::max<std::size_t>(longest, scenario::longest_frame_of(scenario::settled(part.reduce)));
+        std::max<std::size_t>(longest, scenario::longest_frame_of(scenario::resolved(part.reduce)));
   }
   return longest;
 }

@@ -55,8 +55,8 @@ void say_what_idles(const scenario::Scenario& scenario, std::vector<std::string>
   }
 }
 
-void settle_cores(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
-                  std::vector<std::string>& said) {
+void resolve_cores(scenario::Scenario& scenario, const std::vector<unsigned>& cores,
+                   std::vector<std::string>& said) {
   if (!scenario.hosted) {
     // A generator that shares its only core with the switch must leave it time.
     scenario.busy = scenario.busy && cores.size() > 1;
@@ -122,7 +122,7 @@ std::vector<std::string> prepare(scenario::Scenario& scenario, const std::vector
     scenario.seed = drawn_seed(std::uint64_t{device()} << 32 | device());
   }
   say_what_idles(scenario, said);
-  settle_cores(scenario, cores, said);
+  resolve_cores(scenario, cores, said);
   look_into_capture(scenario.traffic);
   std::ranges::for_each(scenario.parts, look_into_capture);
   const std::uint64_t needed = memory_of(scenario);

@@ -1,4 +1,4 @@
-// What a scenario leaves open, settled for this machine: cores, polling, the seed.
+// What a scenario leaves open, resolved for this machine: cores, polling, the seed.
 #pragma once
 
 #include "pktgen/scenario/scenario.hpp"

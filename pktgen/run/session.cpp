@@ -226,14 +226,14 @@ result::LatencyFloor Session::latency_floor(traffic::Traffic& traffic,
 
 void Session::repeat(Result& result) {
   const std::uint32_t repeats = scenario_.phases.repeats;
-  for (std::uint32_t i = 0; i < repeats && goes_on(result); ++i) {
+  for (std::uint32_t i = 0; i < repeats && continues(result); ++i) {
     const std::string phase =
         repeats == 1 ? "measuring" : fmt::format("measuring {} of {}", i + 1, repeats);
     result.repeats.push_back(measure(phase, 0, result));
   }
 }
 
-bool Session::goes_on(const Result& result) const {
+bool Session::continues(const Result& result) const {
   return interruptions_ == 0 && result.failure.empty();
 }
 
@@ -300,7 +300,7 @@ void Session::search(Result& result) {
       result.repeats.emplace_back(measure("search: as fast as possible", 0, result));
   double failed = 1.05 * flat_out.per_second(flat_out.operations);
   double rate = failed;
-  for (std::size_t i = 0; i < most_search_steps && goes_on(result) && rate > 0; ++i) {
+  for (std::size_t i = 0; i < most_search_steps && continues(result) && rate > 0; ++i) {
     if (!try_rate(rate, result)) {
       break;
     }
@@ -315,7 +315,7 @@ void Session::search(Result& result) {
     rate = (found.rate + failed) / 2;
   }
   for (const double share : shares_of_the_best) {
-    if (found.rate > 0 && goes_on(result)) {
+    if (found.rate > 0 && continues(result)) {
       const std::string phase = fmt::format("{:.0f} % of the highest rate", 100 * share);
       found.at_shares.emplace_back(share, measure(phase, share * found.rate, result));
     }
@@ -335,7 +335,7 @@ bool Session::try_rate(double rate, Result& result) {
       return false;
     }
     tries.push_back(judge(rate, at));
-    if (!goes_on(result)) {
+    if (!continues(result)) {
       break;
     }
   }

@@ -50,7 +50,7 @@ private:
   /// `rate` 0: the scenario's rate. A reason why the run cannot continue after it is recorded in
   /// `result`.
   result::Measurement measure(const std::string& phase, double rate, result::Result& result);
-  [[nodiscard]] bool goes_on(const result::Result& result) const;
+  [[nodiscard]] bool continues(const result::Result& result) const;
   [[nodiscard]] result::SearchTry judge(double rate, const result::Measurement& measured) const;
   void mark_bound(result::Measurement& measured, const result::Result& result) const;
   [[nodiscard]] std::unique_ptr<traffic::Traffic> traffic_at(double rate,

@@ -31,7 +31,7 @@ double held_back_ns(const scenario::Reduce& reduce) {
                           ? longest_draw * ns(reduce.skew_by)
                           : ns(reduce.skew_by);
   const double late = reduce.tampering.late > 0 ? ns(reduce.tampering.late_by) : 0;
-  const double retry = ns(scenario::settled(reduce).retry);
+  const double retry = ns(scenario::resolved(reduce).retry);
   return interval_ns(reduce.rate) + skew + late + retry;
 }
 

@@ -107,7 +107,7 @@ void add_counted(std::vector<std::string>& to, const std::vector<std::string>& s
 
 std::string why_share_is_missed(const Part& part) {
   return has_rate_of_its_own(part)
-             ? "it has a rate of its own, which goes before its share"
+             ? "its own rate has precedence over its share"
              : "it had no more to send, or the measurement was too short for its answers";
 }
 

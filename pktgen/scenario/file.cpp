@@ -98,7 +98,7 @@ private:
 void check_rdma(const Rdma& rdma, const SectionReader& at, configuration::Findings& findings) {
   if (!std::has_single_bit(rdma.window)) {
     findings.add(at.line("window"), at.path("window"),
-                 "{} frames are no window; give 128, 256, 512 or 1024", rdma.window);
+                 "a window of {} frames is not supported: use 128, 256, 512 or 1024", rdma.window);
   }
   if (rdma.serve && rdma.to != 0) {
     findings.add(at.line("to"), at.path("to"),
@@ -118,21 +118,21 @@ void check_payload(const Reduce& reduce, const SectionReader& at,
 }
 
 void check_slots(const Reduce& reduce, const SectionReader& at, configuration::Findings& findings) {
-  const Reduce settled = scenario::settled(reduce);
-  if (settled.slots < reductions_per_tree || !std::has_single_bit(settled.slots)) {
+  const Reduce resolved = scenario::resolved(reduce);
+  if (resolved.slots < reductions_per_tree || !std::has_single_bit(resolved.slots)) {
     findings.add(at.line("slots"), at.path("slots"),
-                 "{} reductions in flight a tree cannot have; give 8, 16, 32, 64 or 128",
-                 settled.slots);
-  } else if (settled.slots > reductions_per_tree && !has_wide_frames(settled)) {
+                 "{} reductions in flight are not supported: use 8, 16, 32, 64 or 128",
+                 resolved.slots);
+  } else if (resolved.slots > reductions_per_tree && !has_wide_frames(resolved)) {
     findings.add(at.line("slots"), at.path("slots"),
                  "{} reductions in flight need wide frames; give a type or a payload above 32, or "
                  "8 slots",
-                 settled.slots);
-  } else if (settled.in_flight > settled.slots) {
+                 resolved.slots);
+  } else if (resolved.in_flight > resolved.slots) {
     findings.add(at.line("in_flight"), at.path("in_flight"),
                  "{} operations are in flight, and the trees have {} slots; give fewer, or more "
                  "slots",
-                 settled.in_flight, settled.slots);
+                 resolved.in_flight, resolved.slots);
   }
 }
 
@@ -169,7 +169,8 @@ void check_traffic(const Part& part, const SectionReader& at, configuration::Fin
   for (const std::uint32_t size : stream.sizes) {
     if (size != 0 && size < 64) {
       findings.add(at.line("sizes"), at.path("sizes"),
-                   "{} bytes are no Ethernet frame; give 64 to 9000, or 0 for IMIX", size);
+                   "{} bytes is not the size of an Ethernet frame: use 64 to 9000, or 0 for IMIX",
+                   size);
     }
   }
 }

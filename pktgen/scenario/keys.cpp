@@ -97,9 +97,8 @@ const Key<RunKeys> run_keys[] = {
       .type = Duration{1'000'000, hour_ns},
       .fallback = "\"2s\"",
       .help = "Timeout for the first answer, for the last answer after the end, and for silence in "
-              "between; reductions that go on at the end have 20 times as long. Delays of the "
-              "scenario itself (operations_per_second, skew_by, late_by, retry) are added to "
-              "it."},
+              "between; reductions that continue at the end have 20 times as long. Delays of the "
+              "scenario itself (operations_per_second, skew_by, late_by, retry) are added to it."},
      [](RunKeys& r, const Value& v) { r.phases.timeout = ns(v); }},
     {{.name = "max_loss",
       .type = Share{},

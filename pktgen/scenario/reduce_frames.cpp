@@ -112,7 +112,7 @@ std::span<const std::string_view> operation_names() {
   return names;
 }
 
-Reduce settled(Reduce reduce) {
+Reduce resolved(Reduce reduce) {
   if (reduce.payload == 0) {
     reduce.payload = reduce.type.empty() ? sizeof(wire::Payload) : usual_wide_payload;
   }
@@ -128,20 +128,20 @@ Reduce settled(Reduce reduce) {
   return reduce;
 }
 
-bool has_wide_frames(const Reduce& settled) { return settled.payload > sizeof(wire::Payload); }
+bool has_wide_frames(const Reduce& resolved) { return resolved.payload > sizeof(wire::Payload); }
 
-bool adds_half_floats(const Reduce& settled) {
+bool adds_half_floats(const Reduce& resolved) {
   const auto is_half = [](std::string_view name) {
     return name.ends_with("float16") || name == "wide-mix"; // bfloat16, too
   };
-  return has_wide_frames(settled) &&
-         (settled.type.empty() ? std::ranges::any_of(settled.operators, is_half)
-                               : is_half(settled.type));
+  return has_wide_frames(resolved) &&
+         (resolved.type.empty() ? std::ranges::any_of(resolved.operators, is_half)
+                                : is_half(resolved.type));
 }
 
-std::uint32_t longest_frame_of(const Reduce& settled) {
-  return static_cast<std::uint32_t>(has_wide_frames(settled)
-                                        ? wire::wide_header_bytes + settled.payload
+std::uint32_t longest_frame_of(const Reduce& resolved) {
+  return static_cast<std::uint32_t>(has_wide_frames(resolved)
+                                        ? wire::wide_header_bytes + resolved.payload
                                         : wire::reduction_frame_bytes);
 }
 

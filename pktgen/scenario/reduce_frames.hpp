@@ -20,13 +20,13 @@ namespace tributary::pktgen::scenario {
 [[nodiscard]] std::span<const std::string_view> operation_names();
 
 /// Replaces 0 (the default) by its value: payload, slots, in_flight, retry.
-[[nodiscard]] Reduce settled(Reduce reduce);
+[[nodiscard]] Reduce resolved(Reduce reduce);
 
-/// Requires settled settings.
-[[nodiscard]] bool has_wide_frames(const Reduce& settled);
+/// Requires resolved settings.
+[[nodiscard]] bool has_wide_frames(const Reduce& resolved);
 /// Whether slots have to be as wide as sums of 16-bit floats need them.
-[[nodiscard]] bool adds_half_floats(const Reduce& settled);
+[[nodiscard]] bool adds_half_floats(const Reduce& resolved);
 /// The longest frame, FCS not included.
-[[nodiscard]] std::uint32_t longest_frame_of(const Reduce& settled);
+[[nodiscard]] std::uint32_t longest_frame_of(const Reduce& resolved);
 
 } // namespace tributary::pktgen::scenario

@@ -52,7 +52,7 @@ Destinations::Destinations(Pattern pattern, std::uint32_t nodes, std::uint32_t p
 
 void Destinations::tabulate(Pattern pattern) {
   const std::uint32_t side = largest_square_within(nodes_);
-  table_.assign(nodes_, nobody);
+  table_.assign(nodes_, no_destination);
   for (std::uint32_t i = 0; i < nodes_; ++i) {
     std::uint32_t to = i;
     if (pattern == Pattern::fixed) {
@@ -85,7 +85,7 @@ void Destinations::draw_permutation(Random random) {
   }
   for (std::uint32_t i = 0; i < nodes_; ++i) {
     if (share_a_port(i, table_[i])) {
-      table_[i] = nobody;
+      table_[i] = no_destination;
     }
   }
 }

@@ -31,7 +31,7 @@ namespace tributary::pktgen::traffic {
 
 class Destinations {
 public:
-  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t no_destination = ~std::uint32_t{0};
 
   /// Where destinations are not behind these ports but in another process, `ports` is the number of
   /// nodes. Throws std::invalid_argument without two nodes on two ports, when the target is not a
@@ -42,11 +42,12 @@ public:
   [[nodiscard]] std::uint32_t nodes() const { return nodes_; }
   /// Whether the node ever has a destination.
   [[nodiscard]] bool sends(std::uint32_t node) const {
-    return choice_ != Choice::tabled || table_[node] != nobody;
+    return choice_ != Choice::tabled || table_[node] != no_destination;
   }
   /// After how many rounds destinations repeat; 1 where the round does not matter.
   [[nodiscard]] std::uint32_t rounds() const { return choice_ == Choice::in_turn ? nodes_ - 1 : 1; }
-  /// To whom `source` sends in this round, 0 to `rounds() - 1`; `nobody` where it skips the round.
+  /// To whom `source` sends in this round, 0 to `rounds() - 1`; `no_destination` where it skips the
+  /// round.
   [[nodiscard]] std::uint32_t next(std::uint32_t source, std::uint32_t round,
                                    Random& random) const {
     switch (choice_) {
@@ -54,7 +55,7 @@ public:
     case Choice::in_turn: {
       const std::uint32_t ahead = source + 1 + round;
       const std::uint32_t to = ahead < nodes_ ? ahead : ahead - nodes_;
-      return share_a_port(source, to) ? nobody : to;
+      return share_a_port(source, to) ? no_destination : to;
     }
     case Choice::hot:
       if (random.chance(hot_share_) && !share_a_port(source, target_)) {

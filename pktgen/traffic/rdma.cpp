@@ -15,7 +15,7 @@ namespace tributary::pktgen::traffic {
 RdmaTraffic::RdmaTraffic(const scenario::Rdma& settings, const Placement& placement,
                          std::uint64_t seed, std::uint32_t incarnation)
     : plan_(settings, placement, seed, incarnation), data_(plan_.longest, seed),
-      index_(plan_.hosts, nobody) {
+      index_(plan_.hosts, no_index) {
   const QueuePairsOfPorts queue_pairs(placement); // one for each port
   for (std::uint32_t host = 0; host < plan_.hosts; ++host) {
     const scenario::QueuePairIndex queue_pair = queue_pairs.first(plan_.port_of(host));
@@ -46,7 +46,7 @@ void RdmaTraffic::limit(std::uint64_t operations) {
       continue;
     }
     const std::uint64_t share = operations / begin + (nth++ < operations % begin ? 1 : 0);
-    if (index_[host] != nobody) {
+    if (index_[host] != no_index) {
       here_[index_[host]].host->limit(limited_ ? share : RdmaHost::no_limit);
     }
   }
@@ -77,7 +77,7 @@ Reception RdmaTraffic::receive(scenario::QueuePairIndex, const FrameView& frame,
     return false;
   }
   const std::uint32_t host = to.nid().value - plan_.placement.first_nid;
-  if (host >= index_.size() || index_[host] == nobody) {
+  if (host >= index_.size() || index_[host] == no_index) {
     return false;
   }
   last_came_ = now;

@@ -63,7 +63,7 @@ public:
   static constexpr std::uint64_t quiet_ns = 500 * ns_per_ms;
 
 private:
-  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t no_index = ~std::uint32_t{0};
   struct Here {
     scenario::QueuePairIndex queue_pair;
     std::unique_ptr<RdmaHost> host;

@@ -100,7 +100,7 @@ const RdmaPlan::Peer* RdmaHost::next_peer() {
   for (std::uint32_t skipped = 0; skipped < destinations.rounds(); ++skipped) {
     const std::uint32_t to = destinations.next(number_, round_, random_);
     round_ = round_ + 1 == destinations.rounds() ? 0 : round_ + 1;
-    if (to != Destinations::nobody) {
+    if (to != Destinations::no_destination) {
       return &plan_.peers[to];
     }
   }

@@ -48,7 +48,7 @@ void check(const RdmaPlan& plan) {
   if (settings.to != 0 && (!wire::is_valid_nid(Nid{settings.to}) ||
                            (settings.to >= plan.placement.first_nid && settings.to <= last))) {
     throw std::invalid_argument(
-        fmt::format("to: NID {:#x} is no other host's; the hosts here have {:#x} to {:#x}",
+        fmt::format("to: NID {:#x} is a host of this generator; its hosts have {:#x} to {:#x}",
                     settings.to, plan.placement.first_nid, last));
   }
   const std::uint64_t contexts = (std::uint64_t{plan.writers} + 1) * settings.in_flight;

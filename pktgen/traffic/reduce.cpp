@@ -19,17 +19,17 @@ void check(const scenario::Reduce& reduce, const Placement& placement) {
   const std::size_t ports = placement.ports.size();
   if (reduce.leaves == 0 || reduce.leaves >= max_contributions) {
     throw std::invalid_argument(
-        fmt::format("{} leaves; 1 to {} can be", reduce.leaves, max_contributions - 1));
+        fmt::format("{} leaves; 1 to {} are possible", reduce.leaves, max_contributions - 1));
   }
   if (reduce.trees == 0 || std::uint64_t{reduce.first_tree} + reduce.trees > max_trees) {
     throw std::invalid_argument(fmt::format("trees {} to {}; there are 0 to {}", reduce.first_tree,
                                             std::uint64_t{reduce.first_tree} + reduce.trees - 1,
                                             max_trees - 1));
   }
-  const scenario::Reduce settled = scenario::settled(reduce);
-  if (settled.in_flight > settled.slots) {
-    throw std::invalid_argument(
-        fmt::format("{} operations in flight; 1 to {} can be", settled.in_flight, settled.slots));
+  const scenario::Reduce resolved = scenario::resolved(reduce);
+  if (resolved.in_flight > resolved.slots) {
+    throw std::invalid_argument(fmt::format("{} operations in flight; 1 to {} are possible",
+                                            resolved.in_flight, resolved.slots));
   }
   const std::uint64_t last_nid = std::uint64_t{placement.first_nid} + reduce.leaves;
   if (last_nid > max_nid || !wire::is_valid_nid(Nid{static_cast<std::uint32_t>(last_nid)})) {
@@ -284,9 +284,9 @@ bool ReduceTraffic::drained(TimeNs) const {
 }
 
 bool ReduceTraffic::sends() const {
-  bool anybody = false;
-  for_each_port([&](const auto&) { anybody = true; });
-  return anybody;
+  bool any = false;
+  for_each_port([&](const auto&) { any = true; });
+  return any;
 }
 
 bool ReduceTraffic::give_up(Ports ports, TimeNs now) {

@@ -16,7 +16,7 @@ constexpr std::uint64_t grace_ns = 10'000'000;
 } // namespace
 
 ReduceGroup::ReduceGroup(const scenario::Reduce& reduce, std::uint64_t seed)
-    : reduce_(scenario::settled(reduce)), operands_(reduce_, seed), limits_(reduce.trees),
+    : reduce_(scenario::resolved(reduce)), operands_(reduce_, seed), limits_(reduce.trees),
       due_(reduce.trees), base_(reduce.trees), first_measured_(reduce.trees),
       mismatches_(std::size_t{reduce.trees} * reduce_.slots) {
   if (reduce_.tampering.wrong_opcode > 0 && !operands_.have_other_opcodes()) {
@@ -112,9 +112,9 @@ bool ReduceGroup::is_right(std::uint32_t row, const collective::Completion& comp
   return arrived.right;
 }
 
-void ReduceGroup::check_anew(std::uint32_t tree, std::uint32_t rank,
-                             const ReduceOperands::Place& place,
-                             const collective::Completion& completion, Arrived& arrived) {
+void ReduceGroup::check_new(std::uint32_t tree, std::uint32_t rank,
+                            const ReduceOperands::Place& place,
+                            const collective::Completion& completion, Arrived& arrived) {
   const std::size_t key = std::size_t{tree} * reduce_.slots +
                           collective::reduction_of(completion.piece, reduce_.slots).value;
   const bool mismatch = completion.rc == wire::ResultCode::op_mismatch;

@@ -158,12 +158,12 @@ public:
       accounts_.results_checked += is_measured(tree, place.operation) ? 1 : 0;
       return;
     }
-    check_anew(tree, rank, place, completion, arrived);
+    check_new(tree, rank, place, completion, arrived);
   }
 
 private:
-  void check_anew(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
-                  const collective::Completion& completion, Arrived& arrived);
+  void check_new(std::uint32_t tree, std::uint32_t rank, const ReduceOperands::Place& place,
+                 const collective::Completion& completion, Arrived& arrived);
   [[nodiscard]] bool is_right(std::uint32_t row, const collective::Completion& completion,
                               Arrived& arrived);
   /// State of one reduction id. A leaf may be at the next piece while another still has to check

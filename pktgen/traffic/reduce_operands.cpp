@@ -231,7 +231,7 @@ std::uint32_t ReduceOperands::add_wide_rows(std::uint32_t k, const VectorCut& cu
     row.vector.bytes = static_cast<std::uint32_t>(elements * wire::element_bytes(cut.form));
     row.vector.payload_bytes = cut.payload_bytes(elements);
     row.pool = static_cast<std::uint32_t>(pools_.size() - 1);
-    row.lane = variant;
+    row.column = variant;
   }
   return first;
 }
@@ -279,7 +279,7 @@ bool ReduceOperands::matches(const Row& row, const collective::Completion& compl
   return completion.count == size_ && completion.op == row.vector.op &&
          (completion.rc == wire::ResultCode::success || wraps) && vector.form == row.vector.form &&
          vector.payload.size() == row.vector.payload_bytes &&
-         pools_[row.pool].is_right(row.lane, vector.payload.first(row.vector.bytes));
+         pools_[row.pool].is_right(row.column, vector.payload.first(row.vector.bytes));
 }
 
 } // namespace tributary::pktgen::traffic

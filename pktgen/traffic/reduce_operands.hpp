@@ -40,7 +40,7 @@ namespace tributary::pktgen::traffic {
 
 class ReduceOperands {
 public:
-  /// For settled settings (reduce_frames.hpp), and the leaves and the root. Throws
+  /// For resolved settings (reduce_frames.hpp), and the leaves and the root. Throws
   /// std::invalid_argument on an unknown operator, or without elements.
   ReduceOperands(const scenario::Reduce& reduce, std::uint64_t seed);
 
@@ -71,7 +71,7 @@ public:
   [[nodiscard]] collective::WideOperand vector(std::uint32_t row, std::uint32_t rank) const {
     const Row& r = rows_[row];
     collective::WideOperand vector = r.vector;
-    vector.in = pools_[r.pool].operand(rank, r.lane);
+    vector.in = pools_[r.pool].operand(rank, r.column);
     return vector;
   }
   /// Bytes of the elements of a piece, in the members' memory.
@@ -112,7 +112,7 @@ private:
     // Wide.
     collective::WideOperand vector; ///< without its memory
     std::uint32_t pool = 0;
-    std::uint32_t lane = 0;
+    std::uint32_t column = 0;
   };
   [[nodiscard]] static std::vector<Kind> kinds_of(const scenario::Reduce& reduce);
   void plan(std::uint32_t kind, std::uint64_t elements, std::uint64_t seed);

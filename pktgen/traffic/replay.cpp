@@ -187,7 +187,8 @@ measure::Tally ReplayTraffic::tally(TimeNs) const {
   }
   if (too_long_ != 0) {
     tally.remarks.push_back(fmt::format(
-        "{} frames were not sent: the port takes none so long; see its MTU", too_long_));
+        "{} frames were not sent: the port does not carry frames of this length; see its MTU",
+        too_long_));
   }
   return tally;
 }

@@ -76,9 +76,9 @@ measure::Tally StreamTraffic::tally(TimeNs) const {
     }
     tally.figures.push_back({"too_long", sender_->too_long(), fault});
     if (sender_->too_long() != 0) {
-      tally.remarks.push_back(fmt::format(
-          "{} frames were left out: a port takes none so long; see its MTU, or give smaller sizes",
-          sender_->too_long()));
+      tally.remarks.push_back(fmt::format("{} frames were left out: a port does not carry frames "
+                                          "of this length; see its MTU, or give smaller sizes",
+                                          sender_->too_long()));
     }
   }
   if (receiver_) {
@@ -124,7 +124,7 @@ std::string StreamTraffic::waiting_for(TimeNs now) const {
     return "late frames";
   }
   // Frames that another worker has seen are unknown here; that some are still due is known.
-  return sender_ && receiver_ ? "frames that go on being sent" : std::string();
+  return sender_ && receiver_ ? "frames that are still being sent" : std::string();
 }
 
 } // namespace tributary::pktgen::traffic

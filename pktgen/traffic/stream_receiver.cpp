@@ -123,17 +123,17 @@ std::string StreamReceiver::words(const Incident& incident) const {
           : fmt::format("frame {} of flow {} to node {}", stamp.sequence, stamp.flow,
                         plan_.flows.destination(stamp.flow));
   switch (incident.kind) {
-  case Incident::Kind::bad_header: return where + ": a frame came with damaged headers or stamp";
-  case Incident::Kind::bad_payload: return where + ": " + which + " came with a damaged payload";
+  case Incident::Kind::bad_header: return where + ": a frame arrived with damaged headers or stamp";
+  case Incident::Kind::bad_payload: return where + ": " + which + " arrived with a damaged payload";
   case Incident::Kind::wrong_port:
     return plan_.is_multicast()
                ? fmt::format("{}: {} came back to its sender", where, which)
                : fmt::format("{}: {} came here instead of port {}", where, which,
                              plan_.flows.home(plan_.flows.destination(stamp.flow)));
   case Incident::Kind::unknown_flow:
-    return fmt::format("{}: a frame of flow {} came, which there is not: do both sides have the "
-                       "same nodes and trees?",
-                       where, stamp.flow);
+    return fmt::format(
+        "{}: a frame of the unknown flow {} arrived: do both sides have the same nodes and trees?",
+        where, stamp.flow);
   }
   return {};
 }

@@ -216,7 +216,7 @@ StreamSender::Choice StreamSender::choose(QueuePair& queue_pair) const {
     }
     const std::uint32_t to = plan_.destinations->next(sender, queue_pair.round, queue_pair.random);
     next_turn(queue_pair);
-    if (to != Destinations::nobody) {
+    if (to != Destinations::no_destination) {
       return {sender, plan_.flows.flow(sender, queue_pair.number, to)};
     }
   }

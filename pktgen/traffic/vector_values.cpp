@@ -55,7 +55,7 @@ void put_float(std::byte* element, ElementType type, double value) {
   }
 }
 
-/// Largest sum of the magnitudes of a lane's numbers.
+/// Largest sum of the magnitudes of a column's numbers.
 std::uint64_t exact_limit(ElementType type) {
   switch (type) {
   case ElementType::int8: return 127;
@@ -250,8 +250,8 @@ bool VectorValues::has_arithmetic(Opcode op) {
   }
 }
 
-void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* element) const {
-  const Place place(seed_, salt, lane, size_);
+void VectorValues::operand(std::uint64_t column, std::uint32_t rank, std::byte* element) const {
+  const Place place(seed_, salt, column, size_);
   if (one_rank_only_) {
     return put_owned(place, op_, type_, rank, element);
   }
@@ -281,8 +281,8 @@ void VectorValues::operand(std::uint64_t lane, std::uint32_t rank, std::byte* el
                       : place.bits(rank));
 }
 
-void VectorValues::expected(std::uint64_t lane, std::byte* element) const {
-  const Place place(seed_, salt, lane, size_);
+void VectorValues::expected(std::uint64_t column, std::byte* element) const {
+  const Place place(seed_, salt, column, size_);
   if (one_rank_only_) {
     return put_owned(place, op_, type_, owner_of(place), element);
   }

@@ -4,11 +4,12 @@
 // The operands are chosen so that a result is one sequence of bits, in whatever order they are
 // combined and wherever a partial result is rounded:
 //
-//   operation        elements of the ranks, lane by lane
+//   operation        elements of the ranks, column by column
 //   sum, signed and  whole numbers. The magnitudes of all ranks together are within what the type
 //     floating       holds exactly: 127, 32,767, 2^31 - 1, 2^62; 2^53 (float64), 2^24 (float32),
 //                    2,048 (float16), 256 (bfloat16). Where there are more ranks than that, a
-//                    lane's numbers are 1 or -1 at some of them, others each lane, and 0 elsewhere
+//                    column's numbers are 1 or -1 at some of them, others each column, and 0 at
+//                    the rest
 //   sum, unsigned    any bits: they wrap
 //   min, max         integers: any bits. Floats: numbers of few digits, infinities, zeros of both
 //                    signs; no NaN
@@ -16,9 +17,9 @@
 //                    changes nothing at the others
 //   xor              any bits
 //   minmaxloc        few values, so that there are ties; indices of no visible order
-//   repsum           multiples of 2^-30; in every other lane 2^60 at one rank and -2^60 at another,
-//                    beside which a plain sum would lose all the others
-//   all others       any bits at one rank, which differs from lane to lane, and the operator's
+//   repsum           multiples of 2^-30; in every other column 2^60 at one rank and -2^60 at
+//                    another, beside which a plain sum would lose all the others
+//   all others       any bits at one rank, which differs from column to column, and the operator's
 //                    identity at the others: the result needs no arithmetic
 //
 // So the result code is success, but for the wrapping of unsigned sums, which switches add as
@@ -46,9 +47,9 @@ public:
       : op_(op), type_(type), size_(size), seed_(seed), one_rank_only_(one_rank_only) {}
 
   /// Writes one rank's element as it lies in memory: `bytes_of(type)`.
-  void operand(std::uint64_t lane, std::uint32_t rank, std::byte* element) const;
+  void operand(std::uint64_t column, std::uint32_t rank, std::byte* element) const;
   /// Writes the result of all ranks' elements. Takes time in proportion to them.
-  void expected(std::uint64_t lane, std::byte* element) const;
+  void expected(std::uint64_t column, std::byte* element) const;
 
 private:
   static bool has_arithmetic(wire::Opcode op);

@@ -71,7 +71,7 @@ private:
   }
 
   void add(const scenario::Reduce& wanted, const std::string& what) {
-    const scenario::Reduce reduce = scenario::settled(wanted);
+    const scenario::Reduce reduce = scenario::resolved(wanted);
     PortNumber parent = port_number(0);
     PortSet children;
     switch (reduce.role) {
@@ -251,7 +251,7 @@ std::uint32_t longest_frame_of(const Scenario& scenario) {
         longest = std::max(longest, std::max(size, scenario::fcs_bytes) - scenario::fcs_bytes);
       }
     } else if (part.kind == Kind::reduce) {
-      longest = std::max(longest, scenario::longest_frame_of(scenario::settled(part.reduce)));
+      longest = std::max(longest, scenario::longest_frame_of(scenario::resolved(part.reduce)));
     } else if (part.kind == Kind::replay) {
       longest = std::max(longest, part.replay.longest_frame);
     } else if (part.kind == Kind::rdma) {

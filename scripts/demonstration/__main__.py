@@ -80,7 +80,7 @@ def arguments():
     parts.add_argument(
         "--kill-member", action="store_true",
         help="instead: kill one host in mid-run, and see that the others name it and end within the documented"
-        " time, and go on in a group without it",
+        " time, and continue in a group without it",
     )
     parts.add_argument(
         "--keep", action="store_true", help="instead: leave the fabric running, and say what to do with it"
@@ -172,7 +172,7 @@ def show(options, fabric, progress):
     wait_until(lambda: not fabric.manager.list("groups"), "all groups are gone", 60)
     left = fabric.trees_left()
     if drawn:
-        say(f"\nthe tree that the manager laid:\n\n{drawn[0].rstrip()}")
+        say(f"\nthe tree that the manager computed:\n\n{drawn[0].rstrip()}")
     say("")
     say(report.table(armed, disarmed, repair, engines, fabric.drops()))
     say(f"  {'left behind in the switches':<34} {'nothing' if not left else left}")

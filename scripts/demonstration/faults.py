@@ -26,7 +26,7 @@ PROGRAMS = (
     "tools/tributaryctl/tributaryctl",
 )
 BEFORE, DEAD, AFTER = 3, 4, 4  # seconds
-MOST_PATIENCE = 30  # more seconds, on a machine too busy for that
+MOST_EXTRA_SECONDS = 30  # more seconds, on a machine too busy for that
 MOST_WATCHED = 4
 
 EXAMPLES = """\
@@ -141,7 +141,7 @@ def run(options, grid, hosts, through):
         def watch(seconds, what):
             """Waits this long, and then until frames arrive."""
             began = time.time()
-            while (now := time.time()) < began + seconds + MOST_PATIENCE:
+            while (now := time.time()) < began + seconds + MOST_EXTRA_SECONDS:
                 seen = now - GRACE_SECONDS
                 if now >= began + seconds and flows.share(seen - 0.3, seen) == 1:
                     return

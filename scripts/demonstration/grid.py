@@ -118,11 +118,11 @@ class Grid:
     def routes_in_force(self):
         """The set of routes that all switches have, once no update is pending."""
 
-        def settled():
+        def converged():
             answer = self.manager.get("/api/v1/routes")[1]
             return None if "installing" in answer or "next" in answer else answer.get("in_force")
 
-        return wait_until(settled, "routes are in force", 60)
+        return wait_until(converged, "routes are in force", 60)
 
     def pairs_through(self, victim):
         """Pairs of hosts whose frames go through a switch, or over a cable, by the manager's routes."""

@@ -15,7 +15,7 @@ from tributary.network import wait_until
 LEASE = 8.0
 # The lease, a tenth of it until a waiting member asks again, and a call of the manager.
 DOCUMENTED = LEASE + LEASE / 10 + 1.5
-PATIENCE = 60.0  # to see how late it is, if it is late
+TIMEOUT = 60.0  # to see how late it is, if it is late
 
 
 def show(options, fabric, say):
@@ -26,15 +26,15 @@ def show(options, fabric, say):
     def at_work(done):
         in_use = done > 0 and fabric.tree_of("demo") is not None
         if in_use:
-            say(f"  armed     {done:,} allreduces so far\n\nkilling rank {rank} on h{rank}, without a word to anybody")
+            say(f"  armed     {done:,} allreduces so far\n\nkilling rank {rank} on h{rank}, without notice to the others")
         return in_use
 
-    crash = workload.crash(fabric, "demo", rank, options.seed, at_work, PATIENCE)
+    crash = workload.crash(fabric, "demo", rank, options.seed, at_work, TIMEOUT)
     named = f"rank {rank} (host h{rank}"
     right = [one for one in crash.notified if named in one[2]]
     for host, seconds, said in crash.notified:
         say(f"  {seconds:5.2f} s  {host.namespace:<4} {said}")
-    slowest = max((seconds for _, seconds, _ in crash.notified), default=PATIENCE)
+    slowest = max((seconds for _, seconds, _ in crash.notified), default=TIMEOUT)
     wait_until(lambda: not fabric.manager.list("groups"), "the group is gone", 60)
     left = fabric.trees_left()
     say("\nthe others in a group of their own, without it")
@@ -49,7 +49,7 @@ def show(options, fabric, say):
     rows = [
         ("hosts that name the one that was killed", f"{len(right)} of {HOSTS - 1}"),
         ("the last of them after", f"{slowest:.2f} s (documented: {DOCUMENTED:.1f} s at most)"),
-        ("the group", "has ended; a group cannot go on without a member"),
+        ("the group", "has ended; a group cannot continue without a member"),
         ("trees it left behind in the switches", "none" if not left else str(left)),
         ("the survivors' results", "all exact, bit for bit" if after.wrong == 0 else f"{after.wrong} WRONG"),
     ]

@@ -13,7 +13,7 @@ from tributary.network import inside, wait_until
 TRANSFER_BYTES = 1_000_000
 PARALLEL = 8
 OVERHEAD = 70  # of a frame with data: Ethernet, fabric and RDMA header
-PATIENCE_SECONDS = 3600
+TIMEOUT_SECONDS = 3600
 FIGURES = (
     "writes_arrived", "bytes_arrived", "written_digest", "arrived_digest", "digest_errors", "transfers",
     "transfers_failed", "transfers_unfinished", "data_frames", "resent_frames", "control_frames", "lost_frames", "late_frames",
@@ -85,7 +85,7 @@ class Transfer:
                 ["ip", "netns", "exec", host, str(self.pair.binaries.pktgen), "rdma", "--interface", "eth0",
                  "--first-nid", str(NIDS[host]), "--seed", str(self.seed), "--transfer-sizes", str(TRANSFER_BYTES),
                  "--in-flight", str(PARALLEL), "--read-share", "0", "--mtu", str(self.pair.mtu), "--warmup", "0s",
-                 "--duration", f"{PATIENCE_SECONDS}s", "--timeout", "30s", "--operations", str(self.count), "--json",
+                 "--duration", f"{TIMEOUT_SECONDS}s", "--timeout", "30s", "--operations", str(self.count), "--json",
                  "--output", str(result), *options],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip

@@ -41,9 +41,9 @@ def how_it_ended(code):
     return f"exit code {code}"
 
 
-def _has_ended(child, patience_seconds):
+def _has_ended(child, timeout_seconds):
     """Whether the leader ended. It is not reaped, so that its group's id is not reused."""
-    end = time.monotonic() + patience_seconds
+    end = time.monotonic() + timeout_seconds
     while True:
         try:
             if os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):

@@ -136,10 +136,10 @@ class Manager:
     def alive(self):
         return self.child.poll() is None
 
-    def stop(self, patience_seconds=30):
+    def stop(self, timeout_seconds=30):
         if self.alive():
             self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(patience_seconds)
+        return self.child.wait(timeout_seconds)
 
     def kill(self):
         if self.alive():

@@ -79,7 +79,7 @@ _KERNEL = {
 }
 
 
-def _settle_kernel():
+def _configure_kernel():
     """For the namespace of this process."""
     for name, value in _KERNEL.items():
         for scope in ("all", "default"):
@@ -104,12 +104,12 @@ def operational(namespace, interface):
 
 class Network:
     def __init__(self):
-        _settle_kernel()
+        _configure_kernel()
 
     def host(self, name):
         shell(f"ip netns add {name}")
         with inside(name):
-            _settle_kernel()
+            _configure_kernel()
         shell(f"ip -n {name} link set lo up")
         return name
 
@@ -145,10 +145,10 @@ class RawPort:
         for frame in frames:
             self.socket.send(bytes(frame))
 
-    def receive(self, count=1, patience_seconds=10.0):
+    def receive(self, count=1, timeout_seconds=10.0):
         """The next `count` frames; fewer if none arrived within the time-out."""
         frames = []
-        while len(frames) < count and select.select([self.socket], [], [], patience_seconds)[0]:
+        while len(frames) < count and select.select([self.socket], [], [], timeout_seconds)[0]:
             frames.append(self.socket.recv(65536))
         return frames
 
@@ -170,11 +170,11 @@ class RawPort:
         self.socket.close()
 
 
-def wait_until(true, what, patience_seconds=30.0):
+def wait_until(true, what, timeout_seconds=30.0):
     """Polls until `true()` holds. The time-out is a guard against a hang and not a measurement."""
-    end = time.monotonic() + patience_seconds
+    end = time.monotonic() + timeout_seconds
     while not (result := true()):
         if time.monotonic() > end:
-            raise TimeoutError(f"waited {patience_seconds:g} s in vain: {what}")
+            raise TimeoutError(f"waited {timeout_seconds:g} s in vain: {what}")
         time.sleep(0.01)
     return result

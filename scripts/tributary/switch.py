@@ -193,11 +193,11 @@ class Switch:
     def alive(self):
         return self.child.poll() is None
 
-    def stop(self, patience_seconds=30):
+    def stop(self, timeout_seconds=30):
         """SIGTERM, as a service manager does; the exit code."""
         if self.alive():
             self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(patience_seconds)
+        return self.child.wait(timeout_seconds)
 
     def kill(self):
         if self.alive():

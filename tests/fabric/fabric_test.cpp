@@ -58,7 +58,7 @@ TEST(Fabric, hands_hellos_to_agents_and_never_forwards_or_believes_a_damaged_one
     EXPECT_EQ(hello.port, there.port);
     ++heard;
   });
-  const auto everyone_says_hello = [&] {
+  const auto all_send_hellos = [&] {
     std::uint64_t to_switches = 0;
     for (SwitchIndex s = 0; s < fabric.topology().switch_count(); ++s) {
       for (std::size_t p = 0; p < fabric.topology().ports(s).size(); ++p) {
@@ -77,12 +77,12 @@ TEST(Fabric, hands_hellos_to_agents_and_never_forwards_or_believes_a_damaged_one
     }
     return to_switches;
   };
-  const std::uint64_t sent = everyone_says_hello();
+  const std::uint64_t sent = all_send_hellos();
   fabric.run_until(TimeNs{milliseconds(1)});
   EXPECT_GT(sent, 0U);
   EXPECT_EQ(heard, sent);
   fabric.set_faults({.header_damage = 1.0});
-  everyone_says_hello();
+  all_send_hellos();
   fabric.run_until(TimeNs{milliseconds(2)});
   EXPECT_EQ(heard, sent);
   EXPECT_EQ(fabric.drops(core::DropReason::bad_hello) + fabric.drops(core::DropReason::bad_version),

@@ -46,7 +46,7 @@ struct GroupSetup {
   bool may_end = false;
   /// Whether the switch next to the root sends in-switch results, if that differs from what the
   /// members expect.
-  std::optional<bool> switch_turns{};
+  std::optional<bool> switch_has_in_switch{};
 };
 
 /// Has a member treat one piece in an unusual way.

@@ -28,7 +28,8 @@ TEST(MulticastTree, of_the_demo_has_the_wait_counts_of_the_protocol_page) {
       {1, 15}, {0, 12}, {2, 4}, {3, 4}, {4, 4}};
   EXPECT_EQ(wait_counts, expected);
   EXPECT_EQ(parts.front().at, demo.edge_port(0).node);
-  EXPECT_EQ(parts.front().parent, demo.edge_port(0).port) << "the root hangs on the parent port";
+  EXPECT_EQ(parts.front().parent, demo.edge_port(0).port)
+      << "the root is attached to the parent port";
 }
 
 /// Which hosts a frame from the root reaches, and how often, by following children.
@@ -57,7 +58,7 @@ std::map<HostIndex, int> reached(const Topology& t, const std::vector<TreePart>&
   return hosts;
 }
 
-TEST(MulticastTree, in_random_networks_reaches_each_member_once_and_nobody_else) {
+TEST(MulticastTree, in_random_networks_reaches_each_member_once_and_no_other_host) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
     const Topology t = random_network(3 + static_cast<std::uint32_t>(seed % 20), 40, 8, random);

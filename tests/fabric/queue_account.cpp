@@ -163,8 +163,8 @@ std::deque<QueueAccount::Frame>::iterator QueueAccount::go_ahead(std::deque<Fram
   return of.frames.erase(at);
 }
 
-std::deque<QueueAccount::Frame>::iterator QueueAccount::settle_before(FrameIndex frame,
-                                                                      TrafficClass c) {
+std::deque<QueueAccount::Frame>::iterator QueueAccount::admit_before(FrameIndex frame,
+                                                                     TrafficClass c) {
   std::deque<Frame>& frames = classes_[c.value].frames;
   auto at = frames.begin();
   while (at != frames.end() && at->frame != frame) {
@@ -179,7 +179,7 @@ std::deque<QueueAccount::Frame>::iterator QueueAccount::settle_before(FrameIndex
 
 void QueueAccount::trimmed(FrameIndex frame, TrafficClass c, std::uint32_t bytes) {
   Class& of = classes_[c.value];
-  const auto at = settle_before(frame, c);
+  const auto at = admit_before(frame, c);
   if (at == of.frames.end()) {
     notify_(fmt::format("class {} trimmed a frame that it did not have", c.value));
     return;
@@ -237,7 +237,7 @@ void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, Tim
   watch(of, now);
   if (why == DropReason::queue_full || why == DropReason::trimmed_full ||
       why == DropReason::headroom_full) {
-    at = settle_before(frame, c);
+    at = admit_before(frame, c);
   }
   if (!is_allowed(why, c, static_cast<std::size_t>(at - of.frames.begin()))) {
     notify_(
@@ -248,7 +248,7 @@ void QueueAccount::dropped(FrameIndex frame, TrafficClass c, DropReason why, Tim
   remove(of.frames, at, c);
 }
 
-void QueueAccount::settled(const egress::QueueSnapshot& is) {
+void QueueAccount::check_waiting(const egress::QueueSnapshot& is) {
   const TrafficClass c = is.traffic_class;
   Class& of = classes_[c.value];
   std::uint64_t frames = 0;

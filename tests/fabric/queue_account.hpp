@@ -71,7 +71,7 @@ public:
   void sent(FrameIndex frame, TrafficClass c, const egress::QueueSnapshot& now_is, TimeNs now);
   void dropped(FrameIndex frame, TrafficClass c, core::DropReason why, TimeNs now);
   /// Call it after each call of the queues: collected frames have left, were dropped, or wait now.
-  void settled(const egress::QueueSnapshot& of_class);
+  void check_waiting(const egress::QueueSnapshot& of_class);
 
   void set_speed(std::uint32_t mbps) { speed_mbps_ = mbps == 0 ? 10'000 : mbps; }
   void paused(const wire::PauseFrame& pause, TimeNs now);
@@ -114,7 +114,7 @@ private:
   void watch(Class& of, TimeNs now) const;
   void make_wait(Frame& frame, TrafficClass c);
   /// Places the frames before this one first, oldest first; returns where this one is then.
-  std::deque<Frame>::iterator settle_before(FrameIndex frame, TrafficClass c);
+  std::deque<Frame>::iterator admit_before(FrameIndex frame, TrafficClass c);
   std::deque<Frame>::iterator go_ahead(std::deque<Frame>::iterator at, TrafficClass c);
   void remove(std::deque<Frame>& frames, std::deque<Frame>::iterator at, TrafficClass c);
   [[nodiscard]] bool is_allowed(core::DropReason why, TrafficClass c, std::size_t place);

@@ -40,9 +40,9 @@ std::vector<HostIndex> Run::choose_hosts(std::size_t count) {
 namespace {
 
 /// The switch next to the root also waits for the root.
-void turn_round(std::vector<TreePart>& tree) {
+void make_in_switch_result(std::vector<TreePart>& tree) {
   ++tree.front().wait_count;
-  tree.front().slots.turns = true;
+  tree.front().slots.in_switch = true;
 }
 
 } // namespace
@@ -53,8 +53,8 @@ Group& Run::add_group(GroupSetup setup) {
   setup.seed = random_.next();
   trees_.push_back(
       {multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_)});
-  if (setup.switch_turns.value_or(setup.parameters.turned)) {
-    turn_round(trees_.back().front());
+  if (setup.switch_has_in_switch.value_or(setup.parameters.in_switch)) {
+    make_in_switch_result(trees_.back().front());
   }
   fabric_.install(setup.tree, trees_.back().front());
   return add(setup);
@@ -96,8 +96,8 @@ VectorGroup& Run::add_vectors(VectorSetup setup, bool twins) {
                         .half_floats = false};
         }
       }
-      if (setup.parameters.turned) {
-        turn_round(parts);
+      if (setup.parameters.in_switch) {
+        make_in_switch_result(parts);
       }
       fabric_.install(*tree, parts);
     }
@@ -212,7 +212,7 @@ void Run::expect_no_waste(bool merged) {
   const collective::Statistics s = report().members;
   expect(s.retried == 0 && s.requests_sent == 0 && s.resent == 0 && s.replayed == 0 &&
              s.recovered == 0 && s.double_counted == 0,
-         "nobody asked twice for anything");
+         "no host asked twice for anything");
   expect(s.stale == 0 && s.reordered == 0 && s.misdirected == 0 && s.malformed == 0 &&
              s.outbox_full == 0,
          "nothing was in vain");

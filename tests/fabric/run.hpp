@@ -84,7 +84,7 @@ public:
   [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
   [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
 
-  /// Publishes all tables and lets them settle; virtual time begins for the members.
+  /// Publishes all tables and waits until they are in force; virtual time begins for the members.
   void start();
   /// Reports which scenario violated which of its expectations.
   void expect(bool holds, std::string_view what);

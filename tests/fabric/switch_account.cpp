@@ -34,7 +34,7 @@ bool same(core::Decision d, Action action, core::Event event, PortNumber port, P
   case Action::forward:
   case Action::emit: return d.port == port;
   case Action::replicate:
-  case Action::turn: return d.ports == ports;
+  case Action::replicate_result: return d.ports == ports;
   case Action::absorb:
   case Action::deliver: return true;
   }
@@ -71,7 +71,7 @@ SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
           .slots = wide.any() ? wide.slots : 0,
           .payload = wide.payload_bytes,
           .half_floats = wide.half_floats,
-          .turned = entry.turns};
+          .in_switch = entry.in_switch};
 }
 
 std::uint64_t SwitchAccount::timer_ns(ContributionCount wait_count) const {
@@ -95,7 +95,7 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
     const TreeNumber tree = tree_of_key(key);
     const auto &a = old->tree(tree), &b = tables_->tree(tree);
     return a.valid && !(b.valid && a.parent == b.parent && a.children == b.children &&
-                        a.wait_count == b.wait_count && a.turns == b.turns &&
+                        a.wait_count == b.wait_count && a.in_switch == b.in_switch &&
                         old->slot_place(tree).demand() == tables_->slot_place(tree).demand());
   };
   for (auto at = armed_.begin(); at != armed_.end();) {
@@ -103,7 +103,7 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
       ++at;
       continue;
     }
-    if (at->second.tree.turned) {
+    if (at->second.tree.in_switch) {
       engines_[at->second.tree.parent.value].discarded += at->second.contributions;
     } else if (at->second.frames > 0) {
       owed_.insert(*at);
@@ -112,7 +112,7 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
   }
   std::erase_if(ended_, [&](const auto& entry) { return is_another(entry.first); });
   std::erase_if(counted_, [&](const auto& entry) { return is_another(entry.first); });
-  std::erase_if(turned_, [&](const auto& entry) { return is_another(entry.first); });
+  std::erase_if(in_switch_, [&](const auto& entry) { return is_another(entry.first); });
 }
 
 void SwitchAccount::end_tables() {
@@ -219,9 +219,9 @@ SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& 
   if (const auto reason = misshapen(f, tree)) {
     return dropped(*reason);
   }
-  return !from_parent  ? expected_up(in, f, tree)
-         : tree.turned ? expected_from_root(f, tree)
-                       : expected_down(f, tree);
+  return !from_parent     ? expected_up(in, f, tree)
+         : tree.in_switch ? expected_from_root(f, tree)
+                          : expected_down(f, tree);
 }
 
 std::optional<DropReason> SwitchAccount::misshapen(const FrameReader& f, const Tree& tree) {
@@ -345,7 +345,7 @@ SwitchAccount::Answer SwitchAccount::expected_down(const FrameReader& f, const T
 
 bool SwitchAccount::one_endpoint_behind(PortNumber in, const Tree& tree) const {
   return tables_->port(in).nid ||
-         tree.wait_count == static_cast<ContributionCount>(tree.children.size() + tree.turned);
+         tree.wait_count == static_cast<ContributionCount>(tree.children.size() + tree.in_switch);
 }
 
 SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReader& f,
@@ -405,13 +405,15 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
   if (armed.contributions + f.count() < tree.wait_count) {
     return {.action = Action::absorb, .event = core::Event::contributed};
   }
-  if (tree.turned) {
+  if (tree.in_switch) {
     const auto counted = counted_.find(key);
     if (counted == counted_.end() || !counted->second.ports.contains(tree.parent)) {
       return {.action = Action::absorb, .event = core::Event::contributed}; // and everything is
                                                                             // dropped
     }
-    return {.action = Action::turn, .event = core::Event::turned, .ports = tree.all_ports()};
+    return {.action = Action::replicate_result,
+            .event = core::Event::completed_in_switch,
+            .ports = tree.all_ports()};
   }
   return {.action = Action::emit, .event = core::Event::completed_full, .port = tree.parent};
 }
@@ -447,12 +449,12 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
   if (f.is_multicast() && decision.action != Action::drop) {
-    if (const Tree tree = tree_of(f.tree()); tree.turned && tree.parent == in) {
+    if (const Tree tree = tree_of(f.tree()); tree.in_switch && tree.parent == in) {
       enter_from_root(f, before, c, decision, after, now);
     }
   }
-  if (decision.event == core::Event::turned) {
-    turned_round(key_of(f), decision, after);
+  if (decision.event == core::Event::completed_in_switch) {
+    in_switch_round(key_of(f), decision, after);
   }
   if (effect.action == Action::emit) {
     const std::uint32_t key = key_of(f);
@@ -523,7 +525,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
     }
     return;
   case core::Event::contributed:
-  case core::Event::turned:
+  case core::Event::completed_in_switch:
   case core::Event::completed_full: {
     ++engine.contributions;
     if (found != armed_.end()) {
@@ -596,11 +598,11 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   }
   differ("count", r.count(), std::min<std::uint64_t>(armed.contributions, max_contributions));
   differ("signature", r.signature(), armed.signatures);
-  const bool turned = armed.tree.turned;
+  const bool in_switch = armed.tree.in_switch;
   differ("sequence", r.sequence(),
-         turned ? (armed.sequence.number + 1) % 1022 : armed.sequence.number);
+         in_switch ? (armed.sequence.number + 1) % 1022 : armed.sequence.number);
   differ("result's sequence", r.result_of(), armed.sequence.number);
-  differ("arm bit", r.arm() ? 1 : 0, turned ? 1 : 0);
+  differ("arm bit", r.arm() ? 1 : 0, in_switch ? 1 : 0);
   differ("pad", r.pad(), 0);
   differ("cookie", r.cookie().value, armed.sequence.cookie.value);
   differ("opcode", r.opcode(), armed.opcode);
@@ -614,16 +616,16 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   if (r.result_code() >= contribution_overflow && worst < contribution_overflow) {
     notify_(fmt::format("a result's code {} where contributions say {}", r.result_code(), worst));
   }
-  const auto& header = turned ? turned_.at(key_of(r)).header : armed.header;
+  const auto& header = in_switch ? in_switch_.at(key_of(r)).header : armed.header;
   for (std::size_t i = 0; i < header.size(); ++i) {
     const bool signature = i >= FrameReader::signature_at && i < FrameReader::signature_at + 7;
     // A report is an 84-byte frame, whatever the first contribution was.
-    const bool shape =
-        (report || turned) && (i == 16 || i == 17 || i == 24 || i == 25 ||
-                               (i >= FrameReader::request_length_at && i <= FrameReader::form_at));
+    const bool shape = (report || in_switch) &&
+                       (i == 16 || i == 17 || i == 24 || i == 25 ||
+                        (i >= FrameReader::request_length_at && i <= FrameReader::form_at));
     if (!signature && !shape && frame[i] != header[i]) {
       notify_(fmt::format("byte {} of a result is not that of the {}: {}", i,
-                          turned ? "arm" : "first contribution", describe(frame)));
+                          in_switch ? "arm" : "first contribution", describe(frame)));
       return;
     }
   }
@@ -632,7 +634,7 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
 void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, TimeNs now) {
   const FrameReader r(frame);
   const std::uint32_t key = key_of(r);
-  if (tree_of(r.tree()).turned) {
+  if (tree_of(r.tree()).in_switch) {
     emitted_replay(key, port, frame);
     return;
   }
@@ -662,8 +664,8 @@ void SwitchAccount::emitted(PortNumber port, std::span<const std::byte> frame, T
 }
 
 void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
-  for (auto& [key, turned] : turned_) {
-    if (std::exchange(turned.replay_waits, false)) {
+  for (auto& [key, in_switch] : in_switch_) {
+    if (std::exchange(in_switch.replay_waits, false)) {
       const PortSet all = tree_of(tree_of_key(key)).all_ports();
       PortSet(all.bits() & ~up_.bits()).for_each([&](PortNumber down) {
         ++drops_[{down.value, DropReason::port_down}];
@@ -672,11 +674,11 @@ void SwitchAccount::expired(TimeNs now, bool lack_of_buffers) {
   }
   for (auto at = armed_.begin(); at != armed_.end();) {
     auto& [key, armed] = *at;
-    if (armed.deadline > now || (armed.tree.turned && goes_on(key, armed, now))) {
+    if (armed.deadline > now || (armed.tree.in_switch && timer_continues(key, armed, now))) {
       ++at;
       continue;
     }
-    if (armed.tree.turned && armed.frames > 0) {
+    if (armed.tree.in_switch && armed.frames > 0) {
       engines_[armed.tree.parent.value].discarded += armed.contributions;
     } else if (armed.frames == 0) {
       ++engines_[armed.tree.parent.value].expired_empty;

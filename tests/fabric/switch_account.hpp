@@ -83,7 +83,7 @@ private:
     unsigned slots = 0;
     std::uint64_t payload = 0;
     bool half_floats = false;
-    bool turned = false; ///< the root's port is the parent, and results are sent from here
+    bool in_switch = false; ///< the root's port is the parent, and results are sent from here
     [[nodiscard]] PortSet all_ports() const {
       PortSet all = children;
       all.insert(parent);
@@ -91,7 +91,7 @@ private:
     }
   };
   /// State of a reduction id of a tree with in-switch results.
-  struct Turned {
+  struct InSwitch {
     std::array<std::byte, FrameReader::rank_end> header{}; ///< of the last arm
     TrafficClass c;                                        ///< likewise
     bool armed_itself = false;   ///< a result armed it since its timer was started
@@ -116,7 +116,7 @@ private:
   struct Engine {
     std::uint64_t arms = 0, rearms = 0, arm_failures = 0, disarms = 0, contributions = 0, full = 0,
                   partial = 0, expired_empty = 0, op_mismatches = 0, overflows = 0, discarded = 0,
-                  emission_delayed = 0, turned = 0, replayed = 0;
+                  emission_delayed = 0, in_switch = 0, replayed = 0;
   };
   struct TreeCounts {
     std::uint64_t full = 0, partial = 0, passed_through = 0, late = 0, stale = 0;
@@ -167,19 +167,19 @@ private:
   void add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes);
   void check_result(const Armed& armed, std::span<const std::byte> frame) const;
 
-  // switch_account_turned.cpp
-  [[nodiscard]] bool is_missed(const Turned& turned, const FrameReader& f) const;
+  // switch_account_in_switch.cpp
+  [[nodiscard]] bool is_missed(const InSwitch& in_switch, const FrameReader& f) const;
   [[nodiscard]] Answer expected_from_root(const FrameReader& f, const Tree& tree) const;
   void enter_from_root(const FrameReader& f, std::span<const std::byte> before, TrafficClass c,
                        const core::Decision& decision, std::span<const std::byte> after,
                        TimeNs now);
   void enter_replay(const FrameReader& f, const core::Decision& decision,
                     std::span<const std::byte> after, TimeNs now);
-  void turned_round(std::uint32_t key, const core::Decision& decision,
-                    std::span<const std::byte> result);
+  void in_switch_round(std::uint32_t key, const core::Decision& decision,
+                       std::span<const std::byte> result);
   void emitted_replay(std::uint32_t key, PortNumber port, std::span<const std::byte> frame) const;
   /// Whether the timer continues.
-  bool goes_on(std::uint32_t key, Armed& armed, TimeNs now);
+  bool timer_continues(std::uint32_t key, Armed& armed, TimeNs now);
 
   core::SwitchSettings settings_;
   Notify notify_;
@@ -197,8 +197,8 @@ private:
     PortSet ports;
     bool opened = true; ///< by a frame from the parent
   };
-  std::map<std::uint32_t, Counted> counted_; ///< by reduction key
-  std::map<std::uint32_t, Turned> turned_;   ///< likewise
+  std::map<std::uint32_t, Counted> counted_;    ///< by reduction key
+  std::map<std::uint32_t, InSwitch> in_switch_; ///< likewise
   std::array<Engine, max_ports> engines_{};
   std::map<std::uint16_t, TreeCounts> trees_;
   std::map<std::pair<std::uint8_t, core::DropReason>, std::uint64_t> drops_; ///< by ingress port

@@ -17,7 +17,7 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
     const std::uint32_t key = d.key.index();
     const auto found = armed_.find(key);
     if (found == armed_.end()) {
-      notify_(fmt::format("a descriptor of {} is occupied that nobody armed", name_of_key(key)));
+      notify_(fmt::format("a descriptor of {} is occupied that no frame armed", name_of_key(key)));
       return;
     }
     const Armed& armed = found->second;
@@ -32,11 +32,11 @@ void SwitchAccount::compare(const core::SwitchCore& core, TimeNs now, TimeNs ans
     differ("VNI", d.vni.value, armed.sequence.vni.value);
     differ("cookie", d.cookie.value, armed.sequence.cookie.value);
     differ("sequence", d.seqno.value(), armed.sequence.number);
-    const auto turned = turned_.find(key);
-    const bool goes_on =
-        armed.tree.turned && turned != turned_.end() && turned->second.armed_itself;
+    const auto in_switch = in_switch_.find(key);
+    const bool timer_continues =
+        armed.tree.in_switch && in_switch != in_switch_.end() && in_switch->second.armed_itself;
     differ("deadline", d.deadline.value,
-           armed.deadline.value + (goes_on ? timer_ns(armed.tree.wait_count) : 0));
+           armed.deadline.value + (timer_continues ? timer_ns(armed.tree.wait_count) : 0));
     differ("data", d.have_data ? 1 : 0, armed.frames > 0 ? 1 : 0);
     differ("contributions", d.count, armed.contributions);
     if (d.have_data) {
@@ -80,7 +80,7 @@ void SwitchAccount::audit(const core::SwitchCore& core) const {
     TRIBUTARY_X(overflows)
     TRIBUTARY_X(discarded)
     TRIBUTARY_X(emission_delayed)
-    TRIBUTARY_X(turned)
+    TRIBUTARY_X(in_switch)
     TRIBUTARY_X(replayed)
 #undef TRIBUTARY_X
     for (std::size_t r = 0; r < core::drop_reason_count; ++r) {

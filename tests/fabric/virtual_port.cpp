@@ -42,13 +42,13 @@ void VirtualPort::push(FrameIndex frame, TrafficClass c, egress::Ingress ingress
   const PooledFrames frames{&frames_};
   account_.pushed(frame, c, ingress, frames.length(frame), frames.was_trimmed(frame));
   queues_.push(frame, c, ingress, now, device_);
-  settle();
+  check_waiting();
 }
 
 TimeNs VirtualPort::flush(TimeNs now) {
   now_ = now;
   const bool again = queues_.flush(now, device_);
-  settle();
+  check_waiting();
   const TimeNs due = again ? queues_.next_deadline() : never;
   return due == TimeNs{} ? never : due;
 }
@@ -69,10 +69,10 @@ void VirtualPort::link_changed(bool up, std::uint32_t speed_mbps, TimeNs now) {
   queues_.set_link_speed(speed_mbps);
 }
 
-void VirtualPort::settle() {
+void VirtualPort::check_waiting() {
   for_each_class([&](TrafficClass c) {
     if (account_.held(c) > 0) {
-      account_.settled(queues_.snapshot(c));
+      account_.check_waiting(queues_.snapshot(c));
     }
   });
 }

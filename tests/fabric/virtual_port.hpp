@@ -76,7 +76,7 @@ private:
     void drop(FrameIndex* frames, std::uint16_t count, TrafficClass c, core::DropReason why);
     void trimmed(FrameIndex frame, TrafficClass c);
   };
-  void settle();
+  void check_waiting();
 
   std::uint32_t number_;
   FramePool& frames_;

@@ -394,17 +394,18 @@ public:
                         std::uint8_t traffic_class) {
     ++at_.accounting_.replicated;
     const auto result = frames_[frame_].bytes();
-    at_.expect(result.size() >= length, "turned a frame round that is too short");
-    const FrameIndex turned =
+    at_.expect(result.size() >= length,
+               "the frame is too short for the result that is to be replicated");
+    const FrameIndex result_frame =
         frames_.take(result.first(std::min<std::size_t>(result.size(), length)));
-    frames_[turned].traffic_class = TrafficClass{traffic_class};
-    frames_[turned].arrived_class = original_.traffic_class;
+    frames_[result_frame].traffic_class = TrafficClass{traffic_class};
+    frames_[result_frame].arrived_class = original_.traffic_class;
     frames_.release(frame_);
     ports.for_each([&](PortNumber port) {
       ++at_.accounting_.copies_sent;
-      at_.send(worker_, in_, port, frames_.copy(turned), now_);
+      at_.send(worker_, in_, port, frames_.copy(result_frame), now_);
     });
-    frames_.release(turned);
+    frames_.release(result_frame);
     return true;
   }
 

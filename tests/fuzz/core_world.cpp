@@ -42,14 +42,14 @@ core::SwitchSettings settings_from(Input& input) {
 /// parents, their children, or leave some of them out. Trees with odd numbers have 16 slots of
 /// different sizes. Trees 2 and 5 have in-switch results, except in one variant.
 core::SlotDemand slots_of(std::uint16_t tree, std::uint8_t variant, bool wide) {
-  const bool turns = variant != 3 && (tree == 2 || tree == 5);
+  const bool in_switch = variant != 3 && (tree == 2 || tree == 5);
   if (!wide || tree % 2 == 0) {
-    return {.turns = turns};
+    return {.in_switch = in_switch};
   }
   return {.slots = 16,
           .payload_bytes = variant == 3 && tree == 1 ? 64U : 128U,
           .half_floats = tree == 5,
-          .turns = turns};
+          .in_switch = in_switch};
 }
 
 std::shared_ptr<const core::Tables> build_tables(std::uint8_t variant, bool wide) {
@@ -132,7 +132,7 @@ void CoreWorld::guard_slots() {
   });
   for (const std::uint16_t t : {std::uint16_t{2}, std::uint16_t{5}}) {
     const core::SlotPlace& place = core_.tables().slot_place(TreeNumber{t});
-    if (place.turns) { // a kept result stays, armed or not
+    if (place.in_switch) { // a kept result stays, armed or not
       ASAN_UNPOISON_MEMORY_REGION(memory.slot(place.kept_line_of(ReductionId{0})),
                                   place.slots * place.payload_lines() * core::slot_line_bytes);
     }
@@ -261,7 +261,8 @@ void CoreWorld::give(PortNumber in, std::vector<Bytes> frames) {
   // A replay is sent even if no descriptor is free for the sequence it opens.
   std::erase_if(held_, [&](const auto& entry) {
     const ReductionKey key = ReductionKey::from_index(entry.first);
-    return core_.tables().tree(key.tree()).turns && !core_.engines().descriptor(key).match.armed();
+    return core_.tables().tree(key.tree()).in_switch &&
+           !core_.engines().descriptor(key).match.armed();
   });
 }
 
@@ -278,8 +279,8 @@ void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, co
     TRIBUTARY_REQUIRE(
         std::equal(before.begin() + d.length, before.end(), after.begin() + d.length));
     expect_result(after.data(), held_.at(key.index()) + word_of(before.data()).count);
-  } else if (d.action == Action::turn) {
-    check_turned(in, before, after, d);
+  } else if (d.action == Action::replicate_result) {
+    check_in_switch(in, before, after, d);
   } else {
     TRIBUTARY_REQUIRE(before == after);
   }
@@ -287,13 +288,13 @@ void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, co
   note(before, d);
 }
 
-void CoreWorld::check_turned(PortNumber in, const Bytes& before, const Bytes& after,
-                             const Decision& d) {
+void CoreWorld::check_in_switch(PortNumber in, const Bytes& before, const Bytes& after,
+                                const Decision& d) {
   const ReductionKey key = key_of(before.data());
   const core::MulticastEntry& entry = core_.tables().tree(key.tree());
   PortSet all = entry.children;
   all.insert(entry.parent);
-  TRIBUTARY_REQUIRE(entry.turns && d.ports == all && d.length <= after.size());
+  TRIBUTARY_REQUIRE(entry.in_switch && d.ports == all && d.length <= after.size());
   TRIBUTARY_REQUIRE(d.length ==
                     wire::ethernet_header_bytes +
                         wire::total_length_of(after.data() + wire::ethernet_header_bytes));
@@ -302,8 +303,8 @@ void CoreWorld::check_turned(PortNumber in, const Bytes& before, const Bytes& af
   const wire::ReductionWord word = word_of(after.data());
   TRIBUTARY_REQUIRE(word.arm && word.count != 0 && word.seqno.value() < usable_sequences);
   TRIBUTARY_REQUIRE(word.retry() == (d.event == Event::replayed));
-  TRIBUTARY_REQUIRE(d.event == Event::turned || in == entry.parent);
-  if (d.event == Event::turned) {
+  TRIBUTARY_REQUIRE(d.event == Event::completed_in_switch || in == entry.parent);
+  if (d.event == Event::completed_in_switch) {
     const ContributionCount count = held_.at(key.index()) + word_of(before.data()).count;
     TRIBUTARY_REQUIRE(word.count == std::min(count, max_contributions));
     TRIBUTARY_REQUIRE(word.resno == word_of(before.data()).seqno);
@@ -328,7 +329,7 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
   switch (d.event) {
   case Event::armed:
   case Event::rearmed:
-  case Event::turned: held_[key_of(frame.data()).index()] = 0; break;
+  case Event::completed_in_switch: held_[key_of(frame.data()).index()] = 0; break;
   case Event::replayed: held_[key_of(frame.data()).index()] = 0; break; // if one was free
   case Event::arm_failed:
     TRIBUTARY_REQUIRE(!core_.tables().tree(key_of(frame.data()).tree()).has_place());
@@ -339,7 +340,7 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
     if (const ReductionKey key = key_of(frame.data());
         (held_.at(key.index()) += word_of(frame.data()).count) >=
         core_.tables().tree(key.tree()).wait_count) {
-      TRIBUTARY_REQUIRE(core_.tables().tree(key.tree()).turns);
+      TRIBUTARY_REQUIRE(core_.tables().tree(key.tree()).in_switch);
       held_[key.index()] = 0; // the root is not in it
     }
     break;
@@ -374,7 +375,7 @@ void CoreWorld::pass_time(std::uint64_t ns) {
   now_ = now_ + ns;
   guard_slots();
   core_.expire(now_, *this);
-  settle_emissions();
+  check_emissions();
   core_.for_each_descriptor([&](const core::DescriptorView& d) {
     // Nothing stays past its time, unless no buffer was free for it.
     TRIBUTARY_REQUIRE(d.deadline > now_ || (!buffers_are_free_ && d.have_data));
@@ -387,18 +388,18 @@ void CoreWorld::pass_time(std::uint64_t ns) {
 void CoreWorld::adopt(std::uint8_t variant) {
   guard_slots();
   core_.adopt(tables(variant, settings_.wide_memory != 0), now_, *this);
-  settle_emissions();
+  check_emissions();
   std::erase_if(held_, [&](const auto& entry) {
     return !core_.engines().descriptor(ReductionKey::from_index(entry.first)).match.armed();
   });
 }
 
 /// Emissions must match the ledger.
-void CoreWorld::settle_emissions() {
+void CoreWorld::check_emissions() {
   for (const Emitted& e : emitted_) {
     const ReductionKey key = key_of(e.bytes.data());
     TRIBUTARY_REQUIRE(e.port.value < port_count);
-    if (core_.tables().tree(key.tree()).turns && word_of(e.bytes.data()).arm) {
+    if (core_.tables().tree(key.tree()).in_switch && word_of(e.bytes.data()).arm) {
       TRIBUTARY_REQUIRE(word_of(e.bytes.data()).retry());
       continue; // a result that the root has missed
     }

@@ -39,14 +39,14 @@ private:
   void guard_slots();
   void give(PortNumber in, std::vector<Bytes> frames);
   void check(PortNumber in, const Bytes& before, const Bytes& after, const core::Decision& d);
-  void check_turned(PortNumber in, const Bytes& before, const Bytes& after,
-                    const core::Decision& d);
+  void check_in_switch(PortNumber in, const Bytes& before, const Bytes& after,
+                       const core::Decision& d);
   void check_passing_on(PortNumber in, const Bytes& frame, const core::Decision& d) const;
   void note(const Bytes& frame, const core::Decision& d);
   void expect_result(const std::byte* frame, ContributionCount count) const;
   void pass_time(std::uint64_t ns);
   void adopt(std::uint8_t variant);
-  void settle_emissions();
+  void check_emissions();
   void check_descriptors() const;
   [[nodiscard]] std::uint64_t drops() const;
 

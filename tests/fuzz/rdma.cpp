@@ -129,7 +129,7 @@ public:
     TRIBUTARY_REQUIRE(node_->next_deadline() > now_);
   }
   /// Without input, it comes to rest.
-  void settle() {
+  void come_to_rest() {
     for (int i = 0; i < 5000 && node_->next_deadline() != never; ++i) {
       now_ = std::max(now_, node_->next_deadline());
       node_->poll(now_);
@@ -206,7 +206,7 @@ private:
                           .proof = (choice & 0x04) != 0 ? proof_ : 0,
                           .credit = input.take<std::uint8_t>(),
                           .payload = 100,
-                          .lane = h.scid};
+                          .slot = h.scid};
       if ((choice & 0x10) != 0) {
         r.payload = input.take<std::uint16_t>();
         r.key ^= input.take<std::uint8_t>();
@@ -273,6 +273,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!input.empty()) {
     world->step(input);
   }
-  world->settle();
+  world->come_to_rest();
   return 0;
 }

@@ -11,12 +11,12 @@ import socketserver
 import threading
 from http.server import BaseHTTPRequestHandler
 
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 class _Connection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=PATIENCE_SECONDS)
+        super().__init__("localhost", timeout=TIMEOUT_SECONDS)
         self.path = str(path)
 
     def connect(self):

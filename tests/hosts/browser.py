@@ -19,7 +19,7 @@ from tributary.cases import Skip
 from tributary.network import wait_until
 
 PORT = 9515
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 SCRIPT_SECONDS = 120
 
 
@@ -38,7 +38,7 @@ class Browser:
                 env={"HOME": str(home), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(home)},
             )
         lab.browsers.append(self)
-        wait_until(self._answers, "chromedriver answers", PATIENCE_SECONDS)
+        wait_until(self._answers, "chromedriver answers", TIMEOUT_SECONDS)
         options = {
             # Everything runs as root here, and nothing is to be fetched from elsewhere.
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -46,8 +46,8 @@ class Browser:
                      "--disable-extensions", "--disable-default-apps", "--mute-audio",
                      f"--user-data-dir={home}/profile", f"--window-size={width},{height}"],
         }  # fmt: skip
-        patience = {"script": SCRIPT_SECONDS * 1000, "pageLoad": SCRIPT_SECONDS * 1000}
-        capabilities = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, "timeouts": patience,
+        timeout = {"script": SCRIPT_SECONDS * 1000, "pageLoad": SCRIPT_SECONDS * 1000}
+        capabilities = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, "timeouts": timeout,
                                         "goog:loggingPrefs": {"browser": "ALL"}}}  # fmt: skip
         self.session = self._ask("POST", "/session", {"capabilities": capabilities})["sessionId"]
 
@@ -108,7 +108,7 @@ class Browser:
             f"no {selector}"
         )
 
-    def wait(self, condition, what, seconds=PATIENCE_SECONDS):
+    def wait(self, condition, what, seconds=TIMEOUT_SECONDS):
         try:
             wait_until(condition, what, seconds)
         except TimeoutError as late:

@@ -182,16 +182,16 @@ class Group:
     root_nid: int = 1
     payload: int = 32
     slots: int = 8
-    turn: bool = False
+    in_switch_results: bool = False
     retry: float = 0.032
     result_timeout: float = 1.6
     collective_timeout: float = 20.0
-    linger: float = 4.8
+    leave_grace: float = 4.8
 
     def expected(self, piece):
         return sum(signature(self.cookie, rank, piece) for rank in range(self.size)) & MASK56
 
-    def is_everybodys(self, signatures, piece, mark):
+    def includes_all(self, signatures, piece, mark):
         """Members that send no mark are accepted: the sum lacks it once for each."""
         return any(signatures == self.expected(piece) + unmarked * mark & MASK56 for unmarked in range(self.size + 1))
 
@@ -250,7 +250,7 @@ class Member:
         self.marks = False  # whether they may be sent
         self.now = time.monotonic()  # as in run; a time far back would be a retry at the first tick
         self.gone, self.phase = False, "active"
-        self.ends = float("inf")  # end of lingering: a member silent until then has left
+        self.ends = float("inf")  # end of the leave grace: a member silent until then has left
         self.counted = dict.fromkeys(("retries", "requests", "refused", "stale"), 0)
 
     # Calls are cut into pieces (collective.md)
@@ -310,13 +310,13 @@ class Member:
         self.waiting.append(Piece(None, Call(frames.BARRIER, "q", [], 1), 0, 0, False, bytes(32), call_mark(LEAVING, 0)))
         self._inject()
 
-    def _linger(self):
-        self.phase = "lingering"
-        self.ends = self.now + self.group.linger
-        if self.group.turn:
+    def _begin_leave_grace(self):
+        self.phase = "leave_grace"
+        self.ends = self.now + self.group.leave_grace
+        if self.group.in_switch_results:
             self._last_barrier()
 
-    def _has_lingered(self):
+    def _leave_grace_is_over(self):
         if self.now >= self.ends and not self.gone:
             self._depart()
 
@@ -384,7 +384,7 @@ class Leaf(Member):
 
     def tick(self, now):
         self.now = now
-        self._has_lingered()
+        self._leave_grace_is_over()
         for slot in self.slots:
             if slot.piece and now >= slot.at:
                 self.counted["requests"] += 1
@@ -399,7 +399,7 @@ class Leaf(Member):
             if frame.arm == 0 and frame.resno == NO_RESULT and frame.data[0] & 0xFF >= 2:
                 raise ConnectionAbortedError(f"the root has ended the group: notice {frame.data}")
             return
-        if not self.group.turn or frame.signature in (0, 1):
+        if not self.group.in_switch_results or frame.signature in (0, 1):
             self.marks = frame.signature == 1
         piece = slot.piece
         result = bool(piece and frame.count and frame.resno in piece.contributed and not slot.waits_for_arm)
@@ -408,7 +408,7 @@ class Leaf(Member):
             self._complete(slot, payload_of(frame)[1], frame.rc)
             slot.completed = frame.resno
         # With in-switch results: the root asks without having the result that completed here last.
-        missed = (self.group.turn and not result and frame.pad & RETRY_BIT and slot.completed != NO_RESULT
+        missed = (self.group.in_switch_results and not result and frame.pad & RETRY_BIT and slot.completed != NO_RESULT
                   and frame.resno != slot.completed
                   and not (piece and not slot.waits_for_arm and frame.resno in piece.contributed))  # fmt: skip
         if not self._follows(slot, frame.seqno):
@@ -433,11 +433,11 @@ class Leaf(Member):
             self._send(slot, seqno=slot.sequence, resno=slot.completed, op=frames.BARRIER, count=0, pad=RETRY_BIT)
 
     def _believes_result(self, frame, piece):
-        if not self.group.turn or frame.signature in (0, 1):
+        if not self.group.in_switch_results or frame.signature in (0, 1):
             return True
-        everybodys = frame.count == self.group.size and self.group.is_everybodys(frame.signature, piece.number, piece.mark)
-        self.counted["refused"] += not everybodys
-        return everybodys
+        includes_all = frame.count == self.group.size and self.group.includes_all(frame.signature, piece.number, piece.mark)
+        self.counted["refused"] += not includes_all
+        return includes_all
 
     def _follows(self, slot, sequence):
         if sequence == slot.completed:
@@ -447,14 +447,14 @@ class Leaf(Member):
         return self.now - slot.since >= self.group.result_timeout or sequence == slot.sequence and slot.waits_for_arm
 
     def _after_result(self, slot, piece):
-        if self.phase == "leaving" and not self.group.turn:
+        if self.phase == "leaving" and not self.group.in_switch_results:
             number = piece.number + self.group.slots
             self._send(slot, seqno=slot.sequence, resno=slot.sequence, op=frames.BARRIER, count=1,
                        signature=signature(self.group.cookie, self.rank, number))  # fmt: skip
             self.gone = True
         elif self.phase == "leaving":
-            self._linger()
-        elif self.phase == "lingering":
+            self._begin_leave_grace()
+        elif self.phase == "leave_grace":
             self._depart()
 
     def _depart(self):
@@ -479,13 +479,13 @@ class Root(Member):
         else:
             slot.at = self.now + slot.interval
             self._contribute(slot)
-            self._settle(slot)
+            self._complete(slot)
 
     def _open(self, slot, retry, arm=1):
         """Takes the next sequence and announces it, with the last result."""
         following = 0
-        if slot.sequence is not None:  # of a turned tree, the one between is the switch's
-            following = successor(successor(slot.sequence) if self.group.turn else slot.sequence)
+        if slot.sequence is not None:  # with in-switch results, the one between is the switch's
+            following = successor(successor(slot.sequence) if self.group.in_switch_results else slot.sequence)
         if slot.last and following == slot.last["resno"]:
             following = successor(following)
         slot.sequence, slot.since, slot.gathered = following, self.now, []
@@ -500,12 +500,12 @@ class Root(Member):
             self._contribute(slot)
 
     def _contribute(self, slot):
-        if self.group.turn:
+        if self.group.in_switch_results:
             self.contribute(slot)
 
     def tick(self, now):
         self.now = now
-        self._has_lingered()
+        self._leave_grace_is_over()
         for slot in self.slots:
             if slot.piece and now >= slot.at:
                 self.counted["retries"] += 1
@@ -516,22 +516,22 @@ class Root(Member):
 
     def take(self, slot, frame):
         if frame.arm:
-            if self.group.turn and frame.nid == self.nid and frame.count:
-                self._take_turned(slot, frame)
+            if self.group.in_switch_results and frame.nid == self.nid and frame.count:
+                self._take_in_switch(slot, frame)
         elif frame.count == 0:
             request = frame.pad & RETRY_BIT and frame.seqno == frame.resno
             if request and slot.last and self.now - slot.asked >= self.group.retry:
                 self._ask(slot)
         elif frame.resno != slot.sequence:
             self.counted["stale"] += 1
-        elif self.phase == "lingering" and not self.group.turn:
+        elif self.phase == "leave_grace" and not self.group.in_switch_results:
             self.leave_frames.append(frame)
             self._count_leave_frames()
         else:
             slot.gathered.append(frame)
-            self._settle(slot)
+            self._complete(slot)
 
-    def _settle(self, slot):
+    def _complete(self, slot):
         """Completes the reduction if each member was counted once."""
         piece, gathered = slot.piece, slot.gathered
         if piece is None or 1 + sum(frame.count for frame in gathered) < self.group.size:
@@ -539,7 +539,7 @@ class Root(Member):
         own = signature(self.group.cookie, self.rank, piece.number) + piece.mark
         signatures = own + sum(frame.signature for frame in gathered) & MASK56
         count = 1 + sum(frame.count for frame in gathered)
-        if count != self.group.size or not self.group.is_everybodys(signatures, piece.number, piece.mark):
+        if count != self.group.size or not self.group.includes_all(signatures, piece.number, piece.mark):
             self.counted["refused"] += 1
             self._ask(slot)
             return
@@ -556,13 +556,13 @@ class Root(Member):
         slot.last = {"resno": resno, "op": piece.call.op, "count": count, "rc": rc, "wide": piece.wide, "data": data,
                      "kind": piece.call.kind}  # fmt: skip
 
-    def _take_turned(self, slot, frame):
+    def _take_in_switch(self, slot, frame):
         """A result of the switch next to the root."""
         piece = slot.piece
         is_newer = slot.sequence is not None and newer(frame.seqno, slot.sequence)
         if piece and frame.resno in piece.contributed and frame.resno != slot.refused:
-            everybodys = frame.count == self.group.size and self.group.is_everybodys(frame.signature, piece.number, piece.mark)
-            if everybodys and self.fits(slot, frame):
+            includes_all = frame.count == self.group.size and self.group.includes_all(frame.signature, piece.number, piece.mark)
+            if includes_all and self.fits(slot, frame):
                 self._finish(slot, frame.resno, payload_of(frame)[1], frame.rc, frame.count)
                 if is_newer:
                     slot.sequence = frame.seqno
@@ -589,8 +589,8 @@ class Root(Member):
 
     def _after_result(self, piece):
         if self.phase == "leaving":
-            self._linger()
-        elif self.phase == "lingering":
+            self._begin_leave_grace()
+        elif self.phase == "leave_grace":
             self._depart()
         else:
             self._inject()

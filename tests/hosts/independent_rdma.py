@@ -86,7 +86,7 @@ class Transfer:
     reads: bool = False
     nonce: int = 0  # of the request
     incarnation: int = 0  # in it
-    lane: int = 0
+    slot: int = 0
     base: int = 0
     came: set = field(default_factory=set)
     stamp: int = 0
@@ -113,7 +113,7 @@ class RdmaHost:
         self.regions = {}  # by key
         self.sources, self.sinks = {}, {}  # by context
         self.finished = {}  # of a peer's context: MSGID, and name and generation of the context here
-        self.lanes = {}  # of a peer's queue: the last MSGID
+        self.slots = {}  # of a peer's queue: the last MSGID
         self.known, self.restarts = {}, {}  # of a peer: the incarnation that it has shown; how many there were before
         self.proofs = {}  # what peers requested
         self.counted = dict.fromkeys(("resent", "asked", "trimmed", "queries", "challenged", "challenges"), 0)
@@ -282,7 +282,7 @@ class RdmaHost:
 
     def _asked(self, frame, right):
         """(memory, request) of a request that may be served; otherwise it is answered, and None."""
-        key, _, incarnation, proof, high, credit, payload, lane, _ = struct.unpack("<QQQQIIHHI", frame.payload)
+        key, _, incarnation, proof, high, credit, payload, slot, _ = struct.unpack("<QQQQIIHHI", frame.payload)
         length = high << 32 | frame.value
         region, memory = self.regions.get(key, (None, None))
         flags = TO_SINK if right == MAY_READ else 0
@@ -313,20 +313,20 @@ class RdmaHost:
                 self.counted["challenged"] += 1
                 self._answer(frame, RSP, flags=flags, word=UNPROVEN, pidx=wanted >> 32, value=wanted & 0xFFFFFFFF)
                 return None
-        return memory, length, payload, credit, lane, incarnation
+        return memory, length, payload, credit, slot, incarnation
 
     def _forget(self, peer):
         """Its former incarnation."""
         for where in (self.sources, self.sinks):
             for own in [own for own, one in where.items() if one.peer == peer and one.region is None]:
                 del where[own]
-        for where in (self.finished, self.lanes):
+        for where in (self.finished, self.slots):
             for key in [key for key in where if key[0] == peer]:
                 del where[key]
 
     def _take_read(self, frame):
-        lane, incarnation = struct.unpack("<H", frame.payload[42:44])[0], struct.unpack("<Q", frame.payload[16:24])[0]
-        last = self.lanes.get((frame.nid, lane))
+        slot, incarnation = struct.unpack("<H", frame.payload[42:44])[0], struct.unpack("<Q", frame.payload[16:24])[0]
+        last = self.slots.get((frame.nid, slot))
         if last is not None and self.known.get(frame.nid) == incarnation and not is_newer(frame.message, last):
             for one in self.sources.values():
                 if one.region is None and one.peer == frame.nid and one.message == frame.message == last:
@@ -336,14 +336,14 @@ class RdmaHost:
         request = self._asked(frame, MAY_READ)
         if request is None:
             return
-        memory, length, payload, credit, lane, _ = request
-        for one in [one for one in self.sources.values() if one.region is None and (one.peer, one.lane) == (frame.nid, lane)]:
+        memory, length, payload, credit, slot, _ = request
+        for one in [one for one in self.sources.values() if one.region is None and (one.peer, one.slot) == (frame.nid, slot)]:
             del self.sources[one.own]
         one = self._begin(self.sources, frame.nid, memory=memory, start=frame.word, length=length, payload=payload,
                           frames=frame.pidx, begun=True, context=frame.scid, generation=frame.generation,
                           credit=min(credit, MOST_CREDIT), at=self.now + 4 * TIMEOUT)  # fmt: skip
-        one.message, one.lane = frame.message, lane
-        self.lanes[frame.nid, lane] = frame.message
+        one.message, one.slot = frame.message, slot
+        self.slots[frame.nid, slot] = frame.message
         self._push(one)
 
     # Sinks

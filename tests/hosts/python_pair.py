@@ -22,7 +22,7 @@ import tributary
 from tributary import rdma
 
 SOON = 10.0  # seconds; an end without intervention takes 20 s or more in these cases
-GROUP = {"vni": 9, "cookie": 0xABCD, "payload": 256, "slots": 16, "linger_usec": 1000}
+GROUP = {"vni": 9, "cookie": 0xABCD, "payload": 256, "slots": 16, "leave_grace_usec": 1000}
 
 
 class Pair:
@@ -108,7 +108,7 @@ def an_exit_while_a_thread_waits():
     time.sleep(0.2)
 
 
-def control_c_ends_an_allreduce_which_goes_on():
+def control_c_ends_the_wait_for_an_allreduce_which_continues():
     pair = Pair()
     interrupted(lambda: pair.groups[0].allreduce([1, 2]))
     assert list(pair.groups[1].allreduce([3, 4], timeout=SOON)) == [4, 6]

@@ -18,7 +18,7 @@ from pathlib import Path
 from tributary.cases import Skip
 
 MESSAGES = Path(__file__).resolve().parents[2] / "include" / "tributary" / "control.proto"
-PATIENCE_SECONDS = 30
+TIMEOUT_SECONDS = 30
 
 
 class ScriptedManager:
@@ -30,12 +30,12 @@ class ScriptedManager:
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(self.path))
         self.listener.listen()
-        self.listener.settimeout(PATIENCE_SECONDS)
+        self.listener.settimeout(TIMEOUT_SECONDS)
         self.connection = None
 
     def meet(self, welcome='manager: "scripted"'):
         self.connection, _ = self.listener.accept()
-        self.connection.settimeout(PATIENCE_SECONDS)
+        self.connection.settimeout(TIMEOUT_SECONDS)
         hello = self.hear()
         self.say("welcome { " + welcome + " }")
         return hello

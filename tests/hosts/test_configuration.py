@@ -61,7 +61,7 @@ def test_checking_a_configuration_reads_the_files_that_it_names(lab):
     lab.star(1)
     of_switch = lab.config.text()
     for text, words in ((f'[manager]\naddress = "h:1"\n{tls}{of_switch}', (":3: key 'manager.tls_ca'", str(nowhere))),
-                        (f'[manager]\naddress = "h:1"\n{of_switch}', ("key 'manager.tls_ca'", "takes TLS alone"))):
+                        (f'[manager]\naddress = "h:1"\n{of_switch}', ("key 'manager.tls_ca'", "accepts only TLS"))):
         code, out, err = lab.run_switch("--check-config", "--config", lab.file("switch.toml", text))
         assert code == EXIT_USAGE and all(each in err for each in words), f"exit code {code}\n{out}{err}"
 

@@ -140,7 +140,7 @@ def test_a_refused_switch_and_its_manager_say_so_once(lab):
         if number == 1:
             wait_until(lambda: "connected to the manager" in processes[0].log_text(), "the first one is taken")
     refused = processes[1]
-    wait_until(lambda: refused.log_text().count("the same again") >= 2, "it is refused again and again", 60)
+    wait_until(lambda: refused.log_text().count("same error again") >= 2, "it is refused again and again", 60)
     wait_until(lambda: manager.log_text().count("rejected again") >= 2, "so it is", 60)
     text = refused.log_text()
     assert text.count('a switch "leaf0" is connected already') == 1, text

@@ -133,7 +133,7 @@ def test_a_run_that_is_over_before_its_tree_is_drawn(lab):
         demo = start(lab, "--reductions", "100", build=slow)
         printed, _ = demo.communicate(timeout=250)
     assert demo.returncode == 0, printed
-    assert "the run was over before" in printed and "the tree that the manager laid" not in printed
+    assert "the run was over before" in printed and "the tree that the manager computed" not in printed
 
 
 def test_all_switches_in_one_process(lab):

@@ -56,7 +56,7 @@ def show(result):
 def test_a_link_is_cut_in_the_middle_and_traffic_resumes(lab):
     result, printed = show(lab, "--victim", "leaf0.1-row0")
     show(result)
-    assert result["died"]["lost"] > 0, f"nobody noticed that the link was cut:\n{printed}"
+    assert result["died"]["lost"] > 0, f"no host noticed that the link was cut:\n{printed}"
     assert result["died"]["detected_to_restored_ms"] <= MOST_MS, printed
     assert result["came_back"]["restored_ms"] is not None, printed
 
@@ -64,7 +64,7 @@ def test_a_link_is_cut_in_the_middle_and_traffic_resumes(lab):
 def test_a_leaf_switch_dies_and_comes_back_under_traffic(lab):
     result, printed = show(lab)
     show(result)
-    assert result["died"]["lost"] > 0, f"nobody noticed that the switch died:\n{printed}"
+    assert result["died"]["lost"] > 0, f"no host noticed that the switch died:\n{printed}"
     assert result["died"]["detected_to_restored_ms"] <= MOST_MS, printed
     assert result["came_back"]["faults"], f"the manager has not seen it come back:\n{printed}"
     for step in ("detected", "computed", "verified", "sent", "installed"):

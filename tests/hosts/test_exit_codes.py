@@ -33,7 +33,7 @@ def stated(lab, *command):
     return {int(one) for one in re.findall(r"(?:^|[,;:\s])([0-9]{1,3})\b(?!%)", text)}
 
 
-def test_nobody_behind_the_socket_or_the_address_is_1(lab):
+def test_no_server_at_the_socket_or_the_address_is_1(lab):
     lab.need(lab.binaries.ctl)
     ctl = lab.binaries.ctl
     for command in OF_A_SWITCH:

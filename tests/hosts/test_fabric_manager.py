@@ -119,7 +119,7 @@ def test_a_group_of_one_reduces_by_itself(lab):
     fabric = Fabric(lab)
     (report,) = fabric.finish(fabric.start_hosts("alone", 100, size=1))
     assert report["root"] and report["iterations"] == 100
-    assert not fabric.trees_in_switches(), "nobody is below its root"
+    assert not fabric.trees_in_switches(), "no host is below its root"
     wait_until(lambda: not fabric.manager.list("groups"), "the group is gone")
 
 
@@ -239,7 +239,7 @@ def test_groups_come_and_go_while_another_one_reduces(lab):
         fabric.finish(lasting)
 
 
-def test_events_and_metrics_show_what_happened(lab):
+def test_events_and_metrics_show_each_change(lab):
     fabric = Fabric(lab)
     fabric.finish(fabric.start_hosts("demo", 10))
     status, text = fabric.manager.get("/metrics")
@@ -261,7 +261,7 @@ def test_a_database_that_is_away_is_noticed_though_nothing_changes(lab):
     manager.database.rename(away)
     wait_until(lambda: manager.get("/readyz")[0] == 503, "the manager notices")
     assert f"{manager.database} was removed or replaced" in manager.get("/readyz")[1]["message"]
-    assert manager.get("/healthz")[0] == 200, "what runs goes on"
+    assert manager.get("/healthz")[0] == 200, "running groups continue"
     assert "tributary_store_failing 1" in manager.get("/metrics")[1]
     complaint = rf" error: .*{manager.database} was removed or replaced"
 
@@ -318,7 +318,7 @@ def test_a_full_disk_takes_nothing_on_and_does_not_keep_the_manager_from_startin
     assert "make room" in str(manager.get("/readyz")[1])
     assert create("refused") == 503
     (disk / "filler").unlink()
-    wait_until(lambda: create("after") == 201, "the store takes changes again")
+    wait_until(lambda: create("after") == 201, "the store accepts changes again")
     manager.kill()
     manager.start()
     assert jobs() == {"before", "after"}

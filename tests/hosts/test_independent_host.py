@@ -66,7 +66,7 @@ def expected():
 
 def library_rank(lab, rank, group):
     options = {"tree": group.tree, "vni": group.vni, "cookie": group.cookie, "size": group.size, "rank": rank,
-               "payload": group.payload, "slots": group.slots, "turn": int(group.turn)}  # fmt: skip
+               "payload": group.payload, "slots": group.slots, "in_switch_results": int(group.in_switch_results)}  # fmt: skip
     text = json.dumps([[call[1:4:2] for call in CALLS], operands(rank), options])
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "endpoint" / "python"),
                    "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}  # fmt: skip
@@ -74,12 +74,12 @@ def library_rank(lab, rank, group):
                             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
 
 
-def reduce_together(lab, independent, turn=False, faults=None):
+def reduce_together(lab, independent, in_switch_results=False, faults=None):
     """All calls at SIZE members, the given ranks independent and the others the library's; the independent ones."""
-    group = Group(TREE, VNI, COOKIE, SIZE, payload=PAYLOAD, slots=SLOTS, turn=turn)
+    group = Group(TREE, VNI, COOKIE, SIZE, payload=PAYLOAD, slots=SLOTS, in_switch_results=in_switch_results)
     section = lab.star(SIZE - 1, "af_packet")
     section.head["timers_us"] = [50_000] * 4
-    section.trees[TREE].update({"slots": SLOTS, "payload": PAYLOAD, "turn": turn, "wait_count": SIZE - 1 + turn})
+    section.trees[TREE].update({"slots": SLOTS, "payload": PAYLOAD, "in_switch_results": in_switch_results, "wait_count": SIZE - 1 + in_switch_results})
     if faults:
         for number in range(SIZE):
             section.impairments[f"host{number}"] = faults
@@ -130,14 +130,14 @@ def test_members_of_the_pages_recover_what_a_network_loses(lab):
     assert root.counted["retries"] + leaf.counted["requests"] > 0, (root.counted, leaf.counted)
 
 
-def test_a_leaf_of_the_pages_takes_results_of_a_turned_tree(lab):
-    switch, _ = reduce_together(lab, {2}, turn=True)
-    assert lab.counters(switch)["leaf0.engine.host0.turned"] > len(CALLS)
+def test_a_leaf_of_the_pages_takes_in_switch_results(lab):
+    switch, _ = reduce_together(lab, {2}, in_switch_results=True)
+    assert lab.counters(switch)["leaf0.engine.host0.in_switch"] > len(CALLS)
 
 
-def test_a_root_of_the_pages_takes_results_of_a_turned_tree(lab):
-    switch, _ = reduce_together(lab, {0}, turn=True, faults=FAULTS)
-    assert lab.counters(switch)["leaf0.engine.host0.turned"] > len(CALLS)
+def test_a_root_of_the_pages_takes_in_switch_results(lab):
+    switch, _ = reduce_together(lab, {0}, in_switch_results=True, faults=FAULTS)
+    assert lab.counters(switch)["leaf0.engine.host0.in_switch"] > len(CALLS)
 
 
 def test_a_member_counts_once_whatever_it_sends(lab):
@@ -196,7 +196,7 @@ def test_rdma_of_the_pages_writes_to_and_reads_from_the_library(lab):
     region = bytes.fromhex(served.region)
     first = host.read(region, 0, 100)
     run_until(lambda: first.done)
-    assert first.status == 0 and host.counted["challenges"] > 0, "data was sent to an address that nobody had shown"
+    assert first.status == 0 and host.counted["challenges"] > 0, "data was sent to an address that no host had shown"
     written = [host.write(region, at, data[at : at + 50_000], immediate=at) for at in range(0, len(data), 50_000)]
     run_until(lambda: all(one.done for one in written))
     read, nothing = host.read(region, 0, len(data)), host.read(region, 7, 0)

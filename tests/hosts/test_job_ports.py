@@ -89,7 +89,7 @@ def test_nodes_that_no_file_of_a_switch_names_say_who_they_are(lab):
     wait_until(lambda: permissions(fabric) == 0, "the permissions are gone with the job")
 
 
-def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
+def test_a_job_without_a_follower_ends_with_its_lease(lab):
     fabric = Fabric(lab, guards=True, vnis=None)
     body = {"job": "short", "mcast_limit": 1, "lease_seconds": 1,
             "nodes": [{"name": "h0", "ranks": [0],
@@ -97,11 +97,11 @@ def test_a_job_that_nobody_follows_ends_with_its_lease(lab):
     status, allocation = fabric.manager.request("POST", "/api/v1/allocations", body)
     assert status == 201 and not allocation["notes"], allocation
     wait_until(lambda: not [job for job in fabric.manager.list("jobs") if job["job"] == "short"],
-               "nobody follows its events, and it ends")  # fmt: skip
+               "no client follows its events, and it ends")  # fmt: skip
     wait_until(lambda: permissions(fabric) == 0, "its port is as before")
     texts = [event["text"] for event in fabric.manager.get("/api/v1/events?follow=false")[1]["events"]]
     installed = texts.index("access of job short to its ports is installed")
-    assert texts.index("the launcher of job short has not been heard for 1 s: the job ends") > installed, texts
+    assert texts.index("the launcher of job short has been silent for 1 s: the job ends") > installed, texts
 
 
 def test_a_job_ends_with_its_lease_though_its_launchers_connection_stands(lab):

@@ -71,7 +71,7 @@ def test_root_joins_over_the_unix_socket_as_the_guide_says(lab):
     fabric.works("j1", TRIBUTARY_JOB_ID="j1")
 
 
-def test_root_over_the_unix_socket_is_whoever_its_token_says(lab):
+def test_root_over_the_unix_socket_has_the_role_of_its_token(lab):
     fabric = Members(lab)
     fabric.is_refused('an administrator must name the "job"')
     fabric.is_refused("unknown|no job's", TRIBUTARY_FABRIC_MANAGER_TOKEN="made-up", TRIBUTARY_JOB_ID=JOB)

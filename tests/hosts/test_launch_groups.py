@@ -45,12 +45,12 @@ def test_a_group_with_a_rank_that_does_not_exist_fails_and_the_next_one_does_not
     assert all(fails_at_once(rank["nobody"], NOT_FOUND) and rank["after"]["status"] == 0 for rank in ranks)
 
 
-def test_nobody_waits_in_a_group_for_a_rank_that_dies(lab):
+def test_no_rank_waits_in_a_group_for_a_rank_that_dies(lab):
     (other,), _ = ranks_of(lab, Nodes(lab, 2), "die", "1", each=1, code=137)
     assert fails_at_once(other["failed"]) and fails_at_once(other["later"]) and other["rest"]["status"] == 0, other
 
 
-def test_nobody_waits_in_a_group_or_fence_for_a_rank_that_has_ended(lab):
+def test_no_rank_waits_in_a_group_or_fence_for_a_rank_that_has_ended(lab):
     nodes = Nodes(lab, 2)
     ranks, _ = ranks_of(lab, nodes, "leave", "3")
     for rank in ranks[:3]:

@@ -56,7 +56,7 @@ def test_a_link_cut_in_the_middle_is_down_by_hellos_alone_and_comes_back(lab):
     assert silent and min(silent) >= 10 * INTERVAL_MS, f"ten intervals are borne: {silent}"
     shell("ip link set near_r master middle")
     wait_until(lambda: two.states() == ["up", "up"], "the link comes back")
-    assert "is good again" in two.switches["left"].log_text()
+    assert "is usable again" in two.switches["left"].log_text()
     assert two.link("left")["times_down"] >= 1
 
 
@@ -67,7 +67,7 @@ def test_a_link_that_works_in_one_direction_is_down_at_both_ends(lab):
     two.wait_for_down()
     assert two.link("right")["last_reason"] == "silent"
     assert two.link("left")["last_reason"] == "one_way"
-    assert two.link("left")["silence_us"] < 1_000_000, "it goes on hearing"
+    assert two.link("left")["silence_us"] < 1_000_000, "it continues to hear"
     shell("tc qdisc del dev near_r root")
     wait_until(lambda: two.states() == ["up", "up"], "the link comes back")
 

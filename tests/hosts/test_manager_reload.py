@@ -98,7 +98,7 @@ def test_a_file_that_is_refused_changes_nothing_and_the_log_says_where_it_is_wro
         ({"multicast_limit": "= 9", "lease_ms": 60_000}, r"fabricd.toml:\d+"),
     )):
         world.write(**values)
-        said = world.hang_up("everything else stays as it is")
+        said = world.hang_up("nothing is changed")
         assert re.search(rf" error: (?s:.*){complaint}", said), said
         assert str(manager.file) in said, "which file"
         assert manager.alive()
@@ -106,7 +106,7 @@ def test_a_file_that_is_refused_changes_nothing_and_the_log_says_where_it_is_wro
         assert world.renew("runs", 0) == 30
         manager.file.write_text(good)
     manager.file.unlink()
-    assert str(manager.file) in world.hang_up("everything else stays as it is")
+    assert str(manager.file) in world.hang_up("nothing is changed")
     assert world.limit_of_a_new_job("without-a-file") == 2
     manager.file.write_text(good)
     world.write(multicast_limit=9)
@@ -119,7 +119,7 @@ def test_keys_that_need_a_new_start_are_named_and_left_alone(lab):
     database = world.manager.database
     world.write(file=f'"{lab.place}/other.db"', multicast_limit=3)
     said = world.hang_up()
-    assert re.search(r"needs a restart and is left alone: .*store.*file", said), said
+    assert re.search(r"not changed before a restart: .*store.*file", said), said
     assert world.limit_of_a_new_job("after") == 3, "what may change did"
     assert database.exists() and not (lab.place / "other.db").exists()
 

@@ -104,7 +104,7 @@ def test_board_and_alerts_ask_for_what_switch_and_manager_print(lab):
     try:
         wait_until(all_is_there, "switch and manager print what the board asks for")
     except TimeoutError:
-        raise AssertionError(f"nobody prints {missing}") from None
+        raise AssertionError(f"no program prints {missing}") from None
     assert switch.alive()
 
 

@@ -108,10 +108,10 @@ def test_wrong_arguments_are_the_errors_that_they_are_without_the_library(lab):
 def test_a_nan_at_any_rank_is_everyones_whichever_way_a_call_goes(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     for words in (["nan"], ["nan", "ignored"]):
-        wish = {"TRIBUTARY_MPI_NAN": words[1]} if words[1:] else {}
-        _, err = cluster.check(4, *words, **wish)
+        environment = {"TRIBUTARY_MPI_NAN": words[1]} if words[1:] else {}
+        _, err = cluster.check(4, *words, **environment)
         assert summary(err)[0] == summary(err)[1] > 0, err
-        _, err = cluster.check(4, *words, TRIBUTARY_MPI_TUNING="never", **wish)
+        _, err = cluster.check(4, *words, TRIBUTARY_MPI_TUNING="never", **environment)
         assert summary(err)[0] == 0, err
 
 
@@ -142,7 +142,7 @@ def test_ranks_that_make_different_calls_are_named_and_get_no_result(lab):
         cluster.nothing_left()
 
 
-def test_ranks_that_take_no_result_run_ahead_and_spoil_nobodys(lab):
+def test_ranks_that_take_no_result_run_ahead_and_spoil_no_result(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     _, err = cluster.check(6, "ahead")
     fabric_held(cluster, err)
@@ -198,7 +198,7 @@ def test_all_ranks_have_the_same_choices_when_the_switch_dies_while_they_measure
     loop = Loop(cluster, 4, held_after=BEFORE_A_TRIAL + PROBE - 3, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2, TRIBUTARY_MPI_TIMEOUT=1)
     cluster.switch.kill()
     loop.go_on()
-    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it learns that the fabric has failed", 60)
+    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "the library reports that the fabric has failed", 60)
     err = loop.end()
     after = choices(err, "until the fabric failed")
     assert len(after) == 4 and len(set(after.values())) == 1, err
@@ -425,7 +425,7 @@ def test_a_switch_killed_in_the_middle_leaves_the_job_to_the_mpi_library(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     loop = Loop(cluster, 4, TRIBUTARY_MPI_TIMEOUT=1)
     cluster.switch.kill()
-    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "it learns that the fabric has failed", 60)
+    wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "the library reports that the fabric has failed", 60)
     err = loop.end()
     assert "got no result within" in err, err
     here, calls = summary(err)

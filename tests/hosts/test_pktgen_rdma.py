@@ -102,7 +102,7 @@ def test_two_generators_are_the_two_ends(lab):
     assert at_server["digest_errors"] == at_client["digest_errors"] == 0
 
 
-def test_nobody_at_the_other_end_is_said(lab):
+def test_a_missing_peer_is_reported(lab):
     generator = Generator(lab, 2)
     generator.start_switch(*TRANSFERS)
     generator.interfaces = generator.interfaces[:1]

@@ -33,7 +33,7 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
     assert variables["TRIBUTARY_JOB_ID"] == "slurm-17" and variables["TRIBUTARY_VNI"] == str(job["vni"]), variables
     assert variables["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url
     token = variables["TRIBUTARY_FABRIC_MANAGER_TOKEN"]
-    assert manager.get("/fabric/collectives/jobs/slurm-17", token=token)[0] == 200, "with what tasks receive"
+    assert manager.get("/fabric/collectives/jobs/slurm-17", token=token)[0] == 200, "with the environment of the tasks"
     assert (lab.place / "state" / "17").stat().st_mode & 0o777 == 0o600, "the token is the user's alone"
     for _ in range(2):
         assert run(lab, "epilog_slurmd", **where).returncode == 0

@@ -164,7 +164,7 @@ def test_trace_dumps_the_last_events(lab):
     assert len(switch.ctl("trace")) == before
 
 
-def test_trace_follows_what_happens_until_its_count_or_q(lab):
+def test_trace_follows_events_until_its_count_or_q(lab):
     lab.star(2, lldp=False)
     switch = lab.start()
     follow = [str(lab.binaries.ctl), "--socket", switch.socket, "trace", "--follow", "--tree", str(TREE), "--json"]
@@ -307,7 +307,7 @@ def test_capture_ended_by_ctrl_c_leaves_a_whole_file(lab):
     assert switch.alive()
 
 
-def test_explain_says_what_would_happen_and_changes_nothing(lab):
+def test_explain_shows_the_decision_and_changes_nothing(lab):
     lab.star(2)
     switch = lab.start()
     before = {n: v for n, v in lab.counters(switch).items() if not n.startswith("worker.")}

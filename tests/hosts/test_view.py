@@ -99,7 +99,7 @@ def test_a_fabric_of_real_switches_shows_its_groups_who_is_waited_for_and_a_cut_
     assert browser.data("marked") == str(tree["tree"])
     browser.wait(lambda: "Mbit/s" in browser.run("""
         document.querySelector('#tables').open = true;
-        return document.querySelector('#link-table').innerText"""), "what links carry is shown")  # fmt: skip
+        return document.querySelector('#link-table').innerText"""), "the load of links is shown")  # fmt: skip
     keep_picture(browser, "view-real-fabric")
 
     note_times(browser)
@@ -112,14 +112,14 @@ def test_a_fabric_of_real_switches_shows_its_groups_who_is_waited_for_and_a_cut_
     print_delays(browser, latest_fault(fabric))
     assert f"leaf{leaf}" in browser.text('#link-table tr[data-state="down"]')
     keep_picture(browser, "view-cut-link")
-    assert browser.count(".changes") == 0, "nobody is logged in, and the page offers to change something"
+    assert browser.count(".changes") == 0, "no user is logged in, and the page offers to change something"
     assert browser.complaints() == []
     for host in hosts:
         host.kill()
         host.communicate()
 
 
-def test_a_page_whose_event_stream_is_held_back_says_so_and_goes_on(lab):
+def test_a_page_whose_event_stream_is_held_back_says_so_and_continues(lab):
     with drawn(lab.start_manager(**served(lab)), fat_tree(pods=2, leaves=3, ups=2, cores=2, hosts=2)) as fabric:
         browser = Browser(lab)
         browser.devtools("Network.enable")
@@ -444,13 +444,13 @@ def test_shapes_are_recognised_by_links_and_hosts(lab):
 
     def laid_out(switches):
         links = [[name, other] for name, _, cables in switches for other, _ in cables.values() if name < other]
-        laid = browser.run_async(SHAPES, [{"name": name, "hosts": hosts} for name, hosts, _ in switches], links)
-        places = laid["places"]
+        layout = browser.run_async(SHAPES, [{"name": name, "hosts": hosts} for name, hosts, _ in switches], links)
+        places = layout["places"]
         assert places.keys() == {name for name, _, _ in switches}
         spots = {(round(place["x"], 3), round(place["y"], 3)) for place in places.values()}
         assert len(spots) == len(places), "two switches in one place"
-        assert all(0 < place["x"] < laid["width"] and 0 < place["y"] < laid["height"] for place in places.values())
-        return laid["shape"], laid["parts"], places
+        assert all(0 < place["x"] < layout["width"] and 0 < place["y"] < layout["height"] for place in places.values())
+        return layout["shape"], layout["parts"], places
 
     shape, parts, places = laid_out(fat_tree(pods=4, leaves=3, ups=2, cores=2, hosts=2))
     assert (shape, parts) == ("fat tree", 3)

@@ -77,7 +77,7 @@ def test_a_partial_vector_leaves_when_the_time_is_over(lab):
     occupied = []
     while not occupied or occupied[0]["count"] == 0:
         occupied = next(e for e in switch.ctl("show", "engines") if e["port"] == "host0")["occupied"]
-        assert occupied, "the time was over before anybody looked"
+        assert occupied, "the time was over before the test looked"
     assert (occupied[0]["reduction"], occupied[0]["form"], occupied[0]["payload_bytes"]) == (77, "bits32", LIMIT)
     assert lab.root.receive() == [bytes(wide(lab, 1, 77, vector))]
 

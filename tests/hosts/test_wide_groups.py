@@ -57,7 +57,7 @@ def test_a_switch_without_wide_memory_takes_wide_frames_from_groups_that_cross_i
     across = fabric.finish(fabric.start_hosts("across", 50, "--elements", LENGTH))
     assert frames_of(across) == (8, 32)
     beside = fabric.finish(fabric.start_hosts("beside", 50, "--elements", LENGTH, size=2))
-    assert frames_of(beside) == (64, 1408), "both hosts hang on leaf0"
+    assert frames_of(beside) == (64, 1408), "both hosts are attached to leaf0"
 
 
 def held(fabric, n, *options):
@@ -82,7 +82,7 @@ def test_without_room_in_a_switch_a_group_gets_fewer_slots_then_none_and_says_wh
     fabric = Fabric(lab, hosts=2, switches=small, groups={"payload": 8192})
     running, got = [], []
     for n in range(3):
-        running.append(held(fabric, n, "--no-turn"))
+        running.append(held(fabric, n, "--no-in-switch-results"))
         group = fabric.group(f"g{n}")
         got.append((group["slots"], group["payload"]))
     assert got == [(128, 1408), (128, 1408), (64, 1408)], got
@@ -97,9 +97,9 @@ def test_results_that_a_switch_would_keep_cost_no_group_its_slots(lab):
     fabric = Fabric(lab, hosts=2, switches={"leaf0": {"wide_memory_mib": 1}}, groups={"payload": 8192})
     running = [held(fabric, n) for n in range(2)]
     first, second = fabric.group("g0"), fabric.group("g1")
-    assert (first["slots"], first["turn"]) == (128, True), first
-    assert (second["slots"], second["turn"]) == (128, False), second
-    note = second["turn_note"]
+    assert (first["slots"], first["in_switch_results"]) == (128, True), first
+    assert (second["slots"], second["in_switch_results"]) == (128, False), second
+    note = second["in_switch_note"]
     assert "fewer than 128 reductions in flight then, because leaf0 has 1048576 bytes" in note, note
     assert "of group 'g0' of job job holds 540672" in note, note
     let_go(fabric, running)

@@ -23,14 +23,14 @@ SLOT_DEALER = "dataplane/core/slot_dealer.cpp"
 SLOT_PLACE = "dataplane/core/slot_place.hpp"
 DEADLINES = "dataplane/core/deadline_queues.cpp"
 DEADLINES_HPP = "dataplane/core/deadline_queues.hpp"
-TURN_DECIDE = "dataplane/core/turn_decide.hpp"
-TURN_RECORD = "dataplane/core/turn_record.hpp"
-TURN = "dataplane/core/turn.cpp"
+IN_SWITCH_DECIDE = "dataplane/core/in_switch_decide.hpp"
+IN_SWITCH_RECORD = "dataplane/core/in_switch_record.hpp"
+IN_SWITCH = "dataplane/core/in_switch.cpp"
 ROOT = "endpoint/collective/root.cpp"
 ROOT_SEQUENCES = "endpoint/collective/root_sequences.cpp"
 ROOT_GATHERING = "endpoint/collective/root_gathering.cpp"
 ROOT_LEAVING = "endpoint/collective/root_leaving.cpp"
-ROOT_TURNED = "endpoint/collective/root_turned.cpp"
+ROOT_IN_SWITCH = "endpoint/collective/root_in_switch.cpp"
 LEAF = "endpoint/collective/leaf.cpp"
 CHANNEL = "endpoint/collective/channel.cpp"
 SEQUENCE = "endpoint/collective/sequence.hpp"
@@ -245,8 +245,8 @@ FAULTS = [
           "if (word.count == 0 || !slot.armed || word.resno != slot.sequence) {",
           "if (word.count == 0 || !slot.armed) {"),
     Fault("root_trusts_counts", ROOT_GATHERING, "a duplicate stands in for a member that is missing",
-          "  return !group.checks() ||\n         everybody_", "  return gathered.count == group.size ||\n         everybody_"),
-    Fault("retry_does_not_back_off", ROOT_SEQUENCES, "a root without answers asks as fast for ever",
+          "  return !group.checks() ||\n         all_members_", "  return gathered.count == group.size ||\n         all_members_"),
+    Fault("retry_does_not_back_off", ROOT_SEQUENCES, "a root without answers asks as fast forever",
           "std::min(2 * slot.retry_interval_ns, retry_backoff_limit",
           "std::min(slot.retry_interval_ns, retry_backoff_limit"),
     Fault("retry_keeps_sequence", ROOT_SEQUENCES, "a retry re-arms the sequence it gives up",
@@ -265,7 +265,7 @@ FAULTS = [
     Fault("answers_every_request", ROOT_SEQUENCES, "each request for a result makes a retry of its own",
           "  if (!have_it || asked_just_now ||", "  if (!have_it ||"),
     Fault("departs_one_leave_frame_early", ROOT_LEAVING, "the root goes while one leaf still needs it",
-          "if (leaves.count == group.size - 1 && everybody_once) {",
+          "if (leaves.count == group.size - 1 && all_once) {",
           "if (leaves.count + 1 >= group.size - 1) {"),
     Fault("no_release_at_the_end", ROOT_LEAVING, "engines stay armed when the group has left",
           "      open_sequence(ReductionId{i}, slot, false, false);", ""),
@@ -281,7 +281,7 @@ FAULTS = [
     Fault("leaf_requests_at_once", LEAF, "leaves ask for results that are in flight",
           "std::min(first_request_retries * group.retry_ns, group.result_timeout_ns);",
           "std::min(group.retry_ns / 1'000, group.result_timeout_ns);"),
-    Fault("leaf_sends_no_leave_frame", LEAF, "the root lingers for leaves that have gone",
+    Fault("leaf_sends_no_leave_frame", LEAF, "the root stays for leaves that have gone",
           "      send_up(tree, id, *slot.heard, {}, {}, leave_piece_, no_mark);\n", ""),
     Fault("cookie_not_checked", CHANNEL, "frames of another group are taken",
           "frame.vni != parameters.vni || frame.cookie != parameters.cookie_of(frame.reduction)) {",
@@ -289,26 +289,26 @@ FAULTS = [
     Fault("sequence_wraps_at_1024", SEQUENCE, "hosts hand out the pre-arm's number",
           "(std::uint32_t{s.value()} + 1) % usable_sequences", "(std::uint32_t{s.value()} + 1) % 1024U"),
     # ---- in-switch results ----
-    Fault("turned_without_the_root", TURN_DECIDE, "a count that is full without the root is sent to all",
+    Fault("in_switch_without_the_root", IN_SWITCH_DECIDE, "a count that is full without the root is sent to all",
           "  return !effects.counted_now(key).contains(entry.parent);", "  return false;"),
-    Fault("turned_root_counts_twice", TURN_DECIDE, "a contribution of the root that came twice counts twice",
+    Fault("in_switch_root_counts_twice", IN_SWITCH_DECIDE, "a contribution of the root that came twice counts twice",
           "  if (effects.engines().has_counted(key, carried, in)) {", "  if (false) {"),
-    Fault("turned_kept_is_not_missed", TURN_RECORD, "a root that has no result yet is not sent the kept one",
+    Fault("in_switch_kept_is_not_missed", IN_SWITCH_RECORD, "a root that has no result yet is not sent the kept one",
           "(last_result == no_result || last_result.older_than(kept_result()));",
           "last_result.older_than(kept_result());"),
-    Fault("turned_replay_opens_old", TURN, "what is sent again opens the sequence that it did at first",
+    Fault("in_switch_replay_opens_old", IN_SWITCH, "what is sent again opens the sequence that it did at first",
           "  word.seqno = opens;\n  wire::store_word(record.kept.data()", "  wire::store_word(record.kept.data()"),
-    Fault("turned_timer_ends_at_once", TURN, "the descriptor is freed between two reductions",
-          "  if (!std::exchange(turns_[key].armed_itself, false)) {", "  if (true) {"),
-    Fault("turned_root_asks_with_next", ROOT_SEQUENCES, "the root asks with the sequence that the switch opens by itself",
+    Fault("in_switch_timer_ends_at_once", IN_SWITCH, "the descriptor is freed between two reductions",
+          "  if (!std::exchange(in_switch_[key].armed_itself, false)) {", "  if (true) {"),
+    Fault("in_switch_root_asks_with_next", ROOT_SEQUENCES, "the root asks with the sequence that the switch opens by itself",
           "    slot.sequence = successor(slot.sequence); // the switch uses the one in between\n", ""),
-    Fault("turned_root_never_hears_of_a_loss", ROOT_TURNED, "a result that only leaves have stops the group for ever",
+    Fault("in_switch_root_never_hears_of_a_loss", ROOT_IN_SWITCH, "a result that only leaves have stops the group forever",
           "  } else if (elapsed_ns(now, *slot.misses_since) >= channel_.parameters.retry_ns) {", "  } else if (false) {"),
-    Fault("turned_root_gives_up_at_once", ROOT_TURNED, "a result that is on its way ends the group",
+    Fault("in_switch_root_gives_up_at_once", ROOT_IN_SWITCH, "a result that is on its way ends the group",
           "elapsed_ns(now, *slot.misses_since) >= channel_.parameters.retry_ns", "true"),
-    Fault("turned_leaf_reports_nothing", LEAF, "the root does not learn that a result is lost",
+    Fault("in_switch_leaf_reports_nothing", LEAF, "the root does not learn that a result is lost",
           "  } else if (root_misses) {\n    report_miss(frame.reduction, slot);\n", "  } else if (root_misses) {\n"),
-    Fault("turned_leaves_all_report", LEAF, "a thousand leaves answer one question",
+    Fault("in_switch_leaves_all_report", LEAF, "a thousand leaves answer one question",
           "  if ((group.rank + slot.piece) % group.size >= reporting) {\n    return;\n  }\n", ""),
     Fault("result_of_a_child_passes", DECIDE, "any member can send the root a result",
           "                        : drop(effects, in, DropReason::result_from_child);",
@@ -318,10 +318,10 @@ FAULTS = [
           "    return decision;\n  }\n  if (one_endpoint) {"),
     Fault("any_sequence_passes", DECIDE, "a host contributes for others by changing sequences",
           "      if (counts_once && match_result != MatchResult::foreign) {", "      if (false) {"),
-    Fault("turned_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
+    Fault("in_switch_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
           "    slot.root_lacks_result = root_misses;\n", ""),
-    Fault("turned_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",
-          "  if (phase_ == Phase::lingering) {\n    phase_ = Phase::left;", "  if (true) {\n    phase_ = Phase::left;"),
+    Fault("in_switch_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",
+          "  if (phase_ == Phase::leave_grace) {\n    phase_ = Phase::left;", "  if (true) {\n    phase_ = Phase::left;"),
     # ---- operators and frames ----
     Fault("int_overflow_hidden", INTEGER, "a sum that wrapped says success",
           "(wrapped | ((a ^ sum) & (b ^ sum)));", "(wrapped | ((a ^ sum) & (b ^ sum) & (a ^ b)));"),
@@ -344,7 +344,7 @@ FAULTS = [
     Fault("repsum_moved_wrong_way", REPSUM, "operands of different exponents are added unaligned",
           "  acc.m = std::max(acc.m, in.m);\n  set_conditions(acc, result);",
           "  acc.m = std::min(acc.m, in.m);\n  set_conditions(acc, result);"),
-    Fault("wide_sum_leaves_its_rounding", SUM_ENVIRONMENT, "a thread goes on in the rounding of the last frame",
+    Fault("wide_sum_leaves_its_rounding", SUM_ENVIRONMENT, "a thread continues in the rounding of the last frame",
           "  ~RegisterSums() {\n    if (held_ == nullptr) {", "  ~RegisterSums() {\n    if (false) {"),
     Fault("wide_sum_never_flushes", SUM_ENVIRONMENT, "a flush-to-zero opcode keeps subnormal sums",
           "(to_zero ? fpu::flush_to_zero : 0)", "(to_zero ? 0 : 0)"),

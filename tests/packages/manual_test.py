@@ -71,7 +71,7 @@ def what_is_described_is_what_help_shows(name, program):
             assert shown - described <= {"--"}, f"{name} {' '.join(path)}: not described: {sorted(shown - described)}"
 
 
-def output_that_nobody_gets_is_a_failure(name, program):
+def unread_output_is_a_failure(name, program):
     services = name in ("tributary-switch", "tributary-fabricd")
     for words in (["--help"], *([["--print-keys"], ["--print-config"]] if services else [])):
         with open("/dev/full", "w", encoding="utf-8") as full:
@@ -164,7 +164,7 @@ def exit_codes_are_in_the_man_page(name, _):
 
 
 CHECKS = (every_option_is_in_the_man_page, what_is_described_is_what_help_shows,
-          output_that_nobody_gets_is_a_failure, bash_completes, zsh_parses, fish_completes,
+          unread_output_is_a_failure, bash_completes, zsh_parses, fish_completes,
           every_help_fits_80_columns, exit_codes_are_in_the_man_page)
 
 

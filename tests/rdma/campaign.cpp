@@ -72,7 +72,7 @@ public:
                                      .proof = own_name ? proof_ : random_.next(),
                                      .credit = 0xFFFFFFFF,
                                      .payload = 200,
-                                     .lane = h.scid},
+                                     .slot = h.scid},
                    std::span<std::byte, wire::rdma_request_bytes>(payload));
     } else if (h.kind == wire::RdmaKind::wr) {
       payload.assign(200, std::byte{0x66});
@@ -121,7 +121,7 @@ public:
       begin(slot);
     }
     network_.pump();
-    const TimeNs end{(run_.transfers + 100) * run_.patience_ns};
+    const TimeNs end{(run_.transfers + 100) * run_.timeout_ns};
     plan_next_trouble();
     while (ended_ < begun_ || begun_ < run_.transfers) {
       const bool alive = network_.step();
@@ -137,7 +137,7 @@ public:
         ++report_.forged;
       }
     }
-    settle();
+    finish();
     return report_;
   }
 
@@ -431,7 +431,7 @@ private:
   }
 
   /// Lets everything come to rest, and checks the final state.
-  void settle() {
+  void finish() {
     if (dead_) {
       network_.set_dead(1, false);
     }

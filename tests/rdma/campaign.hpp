@@ -39,7 +39,7 @@ struct CampaignRun {
   std::uint64_t transfers = 1000;
   Rules rules{};
   /// Virtual time after which a transfer that has not ended counts as hung.
-  std::uint64_t patience_ns = 20'000'000;
+  std::uint64_t timeout_ns = 20'000'000;
 };
 
 /// How many values Cause has.

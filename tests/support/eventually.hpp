@@ -8,11 +8,11 @@ namespace tributary::test {
 
 /// Far longer than any operation, on the busiest machine and under any sanitizer; it only ends a
 /// hang.
-inline constexpr std::chrono::seconds patience{30};
+inline constexpr std::chrono::seconds eventually_timeout{30};
 
 /// Whether `condition()` holds, polled until it does.
 template <typename F> bool eventually(F condition) {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + eventually_timeout;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) {
       return false;

@@ -71,9 +71,9 @@ public:
 
   Measured run() {
     // Members start at different times; the clock runs once all are there.
-    tributary_request* everybody = nullptr;
-    demand(tributary_barrier_start(group_, &everybody));
-    demand(tributary_wait(&everybody, timeout_usec(), nullptr));
+    tributary_request* barrier = nullptr;
+    demand(tributary_barrier_start(group_, &barrier));
+    demand(tributary_wait(&barrier, timeout_usec(), nullptr));
     begin_ = Clock::now();
     measured_.latencies_ns.reserve(options_.iterations);
     for (std::uint64_t i = 0; i < options_.iterations; ++i) {
@@ -122,11 +122,11 @@ private:
   }
   /// Unless the group is joined within a few seconds.
   void say_what_is_waited_for(const std::stop_token& stop) const {
-    constexpr std::chrono::seconds patience{3};
+    constexpr std::chrono::seconds notice_delay{3};
     std::mutex mutex;
     std::condition_variable_any joined;
     std::unique_lock lock(mutex);
-    joined.wait_for(lock, stop, patience, [] { return false; });
+    joined.wait_for(lock, stop, notice_delay, [] { return false; });
     if (stop.stop_requested()) {
       return;
     }
@@ -134,7 +134,7 @@ private:
     fmt::print(stderr,
                "tributary-host: rank {}: group \"{}\" is not joined after {} s; waiting for the "
                "fabric manager ({}) or for other members, up to --wait {}\n",
-               options_.group.rank, options_.name, patience.count(),
+               options_.group.rank, options_.name, notice_delay.count(),
                options_.manager         ? options_.manager->c_str()
                : environment != nullptr ? environment
                                         : "of this machine",
@@ -150,7 +150,7 @@ private:
     }
     demand(code);
   }
-  [[nodiscard]] std::int64_t timeout_usec() const { return options_.timeout.count(); }
+  [[nodiscard]] std::int64_t timeout_usec() const { return options_.notice_delay.count(); }
   void demand(int code) {
     if (code == TRIBUTARY_OK) {
       return;

@@ -90,7 +90,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group = tributary_group_defaults();
   std::vector<std::string> operators = {"mix"};
   bool armed = true;
-  std::optional<bool> turn;
+  std::optional<bool> in_switch_results;
   std::chrono::microseconds member_timeout{0};
   std::chrono::microseconds retry{o.group.retry_usec};
   std::optional<std::chrono::microseconds> spin;
@@ -136,7 +136,8 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
           ->default_str(
               fmt::format("{}; with --group what the interface carries", o.group.payload));
   app.add_flag_function(
-         "--turn,!--no-turn", [&](std::int64_t times) { turn = times > 0; },
+         "--in-switch-results,!--no-in-switch-results",
+         [&](std::int64_t times) { in_switch_results = times > 0; },
          "In-switch results: the top switch adds the root's part and multicasts the result. With "
          "--tree: as the tree was installed there, the same at all members; with --group: "
          "requests or refuses it")
@@ -219,11 +220,12 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   o.group.member_timeout_usec = static_cast<std::uint32_t>(member_timeout.count());
   o.group.root_rank = root.value_or(0);
   o.named_root = root;
-  o.group.turn = turn.value_or(false) ? 1 : 0;
+  o.group.in_switch_results = in_switch_results.value_or(false) ? 1 : 0;
   if (!o.name.empty()) { // the largest, unless less is asked for
     o.group.slots = slots->count() == 0 ? 0 : o.group.slots;
     o.group.payload = payload->count() == 0 ? 0 : o.group.payload;
-    o.group.turn = turn ? o.group.turn : TRIBUTARY_TURN_AUTO;
+    o.group.in_switch_results =
+        in_switch_results ? o.group.in_switch_results : TRIBUTARY_IN_SWITCH_RESULTS_AUTO;
   }
   return o;
 }

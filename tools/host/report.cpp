@@ -70,7 +70,7 @@ std::string as_json(const Options& o, const Measured& m, double rate) {
       {"membership", membership_json(o, m.membership)},
       {"slots", m.membership.slots},
       {"payload", m.membership.payload},
-      {"turn", m.membership.turn != 0},
+      {"in_switch_results", m.membership.in_switch_results != 0},
       {"armed", o.group.armed != 0},
       {"seed", o.seed},
       {"vector_length", o.length},

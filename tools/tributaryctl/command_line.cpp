@@ -117,7 +117,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   within(trace->add_option("--tree", command.tree, "Only of frames of this tree"), 0, most_tree);
   trace->add_flag("--drops", command.drops, "Only of frames that were dropped");
   auto* follow = trace->add_flag("-f,--follow", command.follow,
-                                 "Print events as they happen, until q or Ctrl-C");
+                                 "Print events as they occur, until q or Ctrl-C");
   within(trace->add_option("-n,--count", command.count, "End after this many events"), 1,
          any_number)
       ->needs(follow);

@@ -163,7 +163,8 @@ std::string trees_view(const json::value& result, const terminal::Display& displ
     table.add(cells_with(
         {{t.text("switch")},
          {t.text("tree")},
-         {reduces ? t.text("wait_count") + (t.has("turn") ? ", turned" : "") : "multicast"},
+         {reduces ? t.text("wait_count") + (t.has("in_switch_results") ? ", in-switch results" : "")
+                  : "multicast"},
          {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
          {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
                          : ""},
@@ -363,15 +364,15 @@ std::string trace_view(const json::value& result, const terminal::Display& displ
 std::string trace_line(const json::value& event, std::chrono::system_clock::time_point now,
                        const terminal::Display& display) {
   const Entry t(event);
-  const auto happened = std::chrono::floor<std::chrono::microseconds>(
+  const auto at = std::chrono::floor<std::chrono::microseconds>(
       now - std::chrono::nanoseconds(t.number("age_ns")));
-  const auto second = std::chrono::floor<std::chrono::seconds>(happened);
+  const auto second = std::chrono::floor<std::chrono::seconds>(at);
   const std::time_t since_epoch = std::chrono::system_clock::to_time_t(second);
   std::tm local{};
   ::localtime_r(&since_epoch, &local);
   std::string line =
       fmt::format("{:02}:{:02}:{:02}.{:06}  {}/{}  {}", local.tm_hour, local.tm_min, local.tm_sec,
-                  (happened - second).count(), t.text("switch"), t.text("port"), t.text("event"));
+                  (at - second).count(), t.text("switch"), t.text("port"), t.text("event"));
   if (t.has("tree")) {
     line += fmt::format("  tree {} id {} seq {}  {}  count {}", t.text("tree"), t.text("reduction"),
                         t.text("sequence"), traced_kind(t), t.text("count"));

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   if (argc < 9 || argc > 13) {
     fprintf(stderr,
             "usage: %s FOLDER INTERFACE SECONDS RANK SIZE ARMED TREE COOKIE [SLOTS PAYLOAD [COUNTS "
-            "[TURN]]]\n",
+            "[IN_SWITCH_RESULTS]]]\n",
             argv[0]);
     return 2;
   }
@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
     who.slots = (uint32_t)atol(argv[9]);
     who.payload = (uint32_t)atol(argv[10]);
   }
-  who.turn = argc > 12 && atoi(argv[12]) != 0;
-  who.linger_usec = 100000; /* no fabric here loses frames for longer */
+  who.in_switch_results = argc > 12 && atoi(argv[12]) != 0;
+  who.leave_grace_usec = 100000; /* no fabric here loses frames for longer */
   struct tributary_group* group;
   if (tributary_join(host, &who, &group) != TRIBUTARY_OK) {
     fprintf(stderr, "rank %d: %s\n", loop.rank, tributary_last_error(host));

@@ -27,7 +27,7 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
       return fmt::format("the link {} is not usable", graph.describe(c));
     }
     if (!links.insert(c).second) {
-      return fmt::format("the link {} is there twice", graph.describe(c));
+      return fmt::format("the link {} occurs twice", graph.describe(c));
     }
     const SwitchId a = graph[c].ends[0].at;
     const SwitchId b = graph[c].ends[1].at;
@@ -63,7 +63,7 @@ std::optional<std::string> Checker::find_fault(std::span<const SwitchId> members
   }
   for (const auto& [s, next_to] : neighbours) {
     if (next_to.size() == 1 && s != tree.root_switch && !member_set.contains(s)) {
-      return fmt::format("it goes to {}, where no member is", graph[s].name);
+      return fmt::format("it goes to {}, where it has no member", graph[s].name);
     }
   }
   if (farthest != tree.height) {

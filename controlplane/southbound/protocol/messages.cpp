@@ -45,7 +45,7 @@ void write_tree(const Subject& subject, const Content* content, control::Change&
     tree.set_payload(frames.payload);
     tree.set_half_floats(frames.half_floats);
   }
-  tree.set_turn(trees::frames_of(*content).turns);
+  tree.set_in_switch_results(trees::frames_of(*content).in_switch);
 }
 
 transaction::ContentPtr read_tree(const control::Tree& tree) {
@@ -63,7 +63,7 @@ transaction::ContentPtr read_tree(const control::Tree& tree) {
 void write_routes(const Subject& subject, const Content* content, control::Change& change) {
   if (subject != route_controller::route_subject()) {
     throw std::invalid_argument(
-        fmt::format("control.proto has one set of routes, number 0, and no {}", subject.number));
+        fmt::format("control.proto has one set of routes, number 0, not {}", subject.number));
   }
   if (content == nullptr) {
     change.mutable_remove_routes();
@@ -182,7 +182,7 @@ records::WideFrames frames_of(const control::Tree& tree) {
   records::WideFrames frames{
       .slots = tree.slots(), .payload = tree.payload(), .half_floats = tree.half_floats()};
   frames = frames.any() ? frames : records::WideFrames{};
-  frames.turns = tree.turn();
+  frames.in_switch = tree.in_switch_results();
   return frames;
 }
 

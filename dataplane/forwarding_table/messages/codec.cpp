@@ -181,7 +181,7 @@ std::string read_local(const control::Routes& message, std::vector<LocalHost>& o
     LocalHost& host = out[static_cast<std::size_t>(i)];
     host.nid = Nid{message.local_nids(i)};
     if (!narrow(message.local_ports(i), host.port)) {
-      return fmt::format("NID {} hangs on port {}, which does not exist", host.nid.value,
+      return fmt::format("NID {} is attached to port {}, which does not exist", host.nid.value,
                          message.local_ports(i));
     }
   }

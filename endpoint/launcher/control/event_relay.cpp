@@ -126,7 +126,8 @@ messages::QueryAnswer EventRelay::answer(const messages::Query& query) {
     wanted.remove_prefix(std::min(wanted.size(), name.size() + 1));
     const EventCode* const code = find_event_code(name);
     if (code != nullptr && code->of_environment) {
-      wish_changed_ = environment_.insert(std::string(name)).second || wish_changed_;
+      subscription_changed_ =
+          environment_.insert(std::string(name)).second || subscription_changed_;
     }
   }
   std::uint64_t after = 0;

@@ -49,16 +49,18 @@ public:
   [[nodiscard]] messages::QueryAnswer answer(const messages::Query& query);
 
   /// Codes that the manager's stream is to deliver besides the job's own events;
-  /// `take_wish_changed` returns true once after a rank has asked for more.
+  /// `take_subscription_changed` returns true once after a rank has asked for more.
   [[nodiscard]] const std::set<std::string>& environment() const { return environment_; }
-  [[nodiscard]] bool take_wish_changed() { return std::exchange(wish_changed_, false); }
+  [[nodiscard]] bool take_subscription_changed() {
+    return std::exchange(subscription_changed_, false);
+  }
 
 private:
   std::uint64_t last_number_;
   std::uint64_t last_sequence_ = 0;
   std::deque<std::string> kept_; ///< as text; the last has `last_sequence_`
   std::set<std::string> environment_;
-  bool wish_changed_ = false;
+  bool subscription_changed_ = false;
 };
 
 /// Nanoseconds since 1970 of "2026-01-31T12:34:56.789123Z"; 0 for any other text.

@@ -1,6 +1,6 @@
 #include "endpoint/launcher/control/launch.hpp"
 
-#include "endpoint/launcher/job/ending.hpp"
+#include "endpoint/launcher/job/rank_end.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,7 +84,7 @@ bool Launch::greeted() const {
 }
 
 bool Launch::wants_input() const {
-  return started_ && ending_ == EndPhase::no && running_.contains(0);
+  return started_ && end_phase_ == EndPhase::no && running_.contains(0);
 }
 
 bool Launch::over() const {
@@ -154,14 +154,14 @@ void Launch::greeted_by(NodeIndex node, const messages::Hello& hello, TimeNs now
   }
   state.state = NodeState::greeted;
   state.hello = hello;
-  if (greeted() && ending_ == EndPhase::no) {
+  if (greeted() && end_phase_ == EndPhase::no) {
     step(0, "nodes greeted", now);
   }
 }
 
 void Launch::allocated(std::vector<messages::Value> values, std::vector<messages::Node> nodes,
                        TimeNs now) {
-  if (ending_ != EndPhase::no || !greeted()) {
+  if (end_phase_ != EndPhase::no || !greeted()) {
     return;
   }
   for (messages::Value& value : values) {
@@ -194,7 +194,7 @@ void Launch::ready_is(NodeIndex node, const messages::Ready& ready, TimeNs now) 
                      1, {}, now);
   }
   nodes_[node].state = NodeState::ready;
-  if (ending_ != EndPhase::no || started_ ||
+  if (end_phase_ != EndPhase::no || started_ ||
       !std::all_of(nodes_.begin(), nodes_.end(),
                    [](const Node& each) { return each.state == NodeState::ready; })) {
     return;
@@ -257,7 +257,7 @@ void Launch::ended(NodeIndex node, const messages::Ended& ended, TimeNs now) {
                          ended.finalized()};
   if (job::failed(end)) {
     const int code = job::exit_code_of(end);
-    if (interrupted_ && ending_ != EndPhase::no) {
+    if (interrupted_ && end_phase_ != EndPhase::no) {
       exit_code_ = exit_code_ == 0 ? code : exit_code_;
     } else {
       begin_end(job::text_of(end), code, {ended.rank()}, now);
@@ -307,11 +307,11 @@ void Launch::lost(NodeIndex node, const std::string& why, TimeNs now) {
 
 void Launch::begin_end(std::string why, int code, const std::vector<std::uint32_t>& dead,
                        TimeNs now) {
-  if (ending_ != EndPhase::no) {
+  if (end_phase_ != EndPhase::no) {
     exit_code_ = exit_code_ == 0 ? code : exit_code_;
     return;
   }
-  ending_ = EndPhase::grace;
+  end_phase_ = EndPhase::grace;
   exit_code_ = code;
   start_by_ = never;
   step(4, "end begun", now);
@@ -362,7 +362,7 @@ void Launch::signalled(int signal, TimeNs now) {
   if (!ends) {
     return signal_all(signal);
   }
-  if (!started_ && ending_ == EndPhase::no) {
+  if (!started_ && end_phase_ == EndPhase::no) {
     interrupted_ = true;
     return begin_end("interrupted before the job was started", 128 + signal, {}, now);
   }
@@ -371,15 +371,15 @@ void Launch::signalled(int signal, TimeNs now) {
   }
   interrupted_ = true;
   signal_all(signal);
-  if (ending_ == EndPhase::no) {
-    ending_ = EndPhase::grace;
+  if (end_phase_ == EndPhase::no) {
+    end_phase_ = EndPhase::grace;
     step(4, "interrupted", now);
     end_by_ = after(now, settings_.grace);
   }
 }
 
 void Launch::kill_all(TimeNs now) {
-  ending_ = EndPhase::killed;
+  end_phase_ = EndPhase::killed;
   signal_all(kill);
   end_by_ = after(now, settings_.daemon_limit);
 }
@@ -389,25 +389,25 @@ void Launch::finish_if_ended(TimeNs now) {
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
     Node& state = nodes_[node];
     const bool idle = state.alive == 0 && (state.to_come.empty() || !started_);
-    const bool job_over = running_.empty() || ending_ != EndPhase::no;
+    const bool job_over = running_.empty() || end_phase_ != EndPhase::no;
     if (!reachable(node) || state.state == NodeState::finishing || !idle || !job_over ||
-        (ending_ == EndPhase::no && !started_)) {
+        (end_phase_ == EndPhase::no && !started_)) {
       continue;
     }
-    if (ending_ == EndPhase::no && std::any_of(nodes_.begin(), nodes_.end(), [](const Node& each) {
-          return !each.to_come.empty();
-        })) {
+    if (end_phase_ == EndPhase::no &&
+        std::any_of(nodes_.begin(), nodes_.end(),
+                    [](const Node& each) { return !each.to_come.empty(); })) {
       continue;
     }
     messages::ToNode message;
     message.mutable_finish();
     to(node, std::move(message));
     state.state = NodeState::finishing;
-    if (ending_ == EndPhase::no || end_by_ == never) {
+    if (end_phase_ == EndPhase::no || end_by_ == never) {
       end_by_ = after(now, settings_.daemon_limit);
     }
   }
-  if (ending_ != EndPhase::no) {
+  if (end_phase_ != EndPhase::no) {
     // A daemon that has not yet sent its hello has nothing to clear up.
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {
       if (nodes_[node].state == NodeState::starting) {
@@ -447,10 +447,10 @@ void Launch::look_for_silent_nodes(TimeNs now) {
     }
     state.is_silent = true;
     const messages::Node& of_job = job_.nodes(static_cast<int>(node));
-    errors_.push_back(fmt::format(
-        "{} with {} has not been heard for {:.1f} s; it may be down, or cannot be reached",
-        of_job.name(), list_of({of_job.ranks().begin(), of_job.ranks().end()}),
-        static_cast<double>(elapsed_ns(now, state.heard)) / ns_per_second));
+    errors_.push_back(
+        fmt::format("{} with {} has been silent for {:.1f} s; it may be down, or cannot be reached",
+                    of_job.name(), list_of({of_job.ranks().begin(), of_job.ranks().end()}),
+                    static_cast<double>(elapsed_ns(now, state.heard)) / ns_per_second));
   }
 }
 
@@ -476,7 +476,7 @@ void Launch::time_is(TimeNs now) {
   if (now < end_by_) {
     return;
   }
-  switch (ending_) {
+  switch (end_phase_) {
   case EndPhase::no: // all ranks have ended on their own, and a daemon does not
   case EndPhase::killed:
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {
@@ -489,7 +489,7 @@ void Launch::time_is(TimeNs now) {
     end_by_ = after(now, settings_.daemon_limit);
     return;
   case EndPhase::grace:
-    ending_ = EndPhase::terminated;
+    end_phase_ = EndPhase::terminated;
     signal_all(terminate);
     end_by_ = after(now, settings_.kill_after);
     return;

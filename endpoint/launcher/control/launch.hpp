@@ -8,7 +8,7 @@
 //   4  run         ranks have been started; connected; finalized; ended
 // No rank is started before every node is ready.
 //
-// A node that is silent for a few seconds is named, with its ranks. Nothing else happens: it may
+// A node that is silent for a few seconds is named, with its ranks. Nothing else is done: it may
 // recover, and its channel shows when it is lost.
 //
 // How it ends. The first failure is the reason of the end: a rank that fails, a node that is lost,
@@ -187,7 +187,7 @@ private:
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;
   bool warned_ = false; ///< about ranks that begin again
-  EndPhase ending_ = EndPhase::no;
+  EndPhase end_phase_ = EndPhase::no;
   bool interrupted_ = false;
   int exit_code_ = 0;
   TimeNs start_by_;

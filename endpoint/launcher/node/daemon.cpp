@@ -156,7 +156,7 @@ void Daemon::announce_again() {
 void Daemon::say_alive() {
   alive_.expires_after(alive_interval);
   alive_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled && !channel_.ending()) {
+    if (!cancelled && !channel_.has_ended()) {
       messages::FromNode message;
       message.mutable_alive();
       channel_.send(message);
@@ -171,7 +171,7 @@ void Daemon::look_again() {
   for (messages::Interface& interface : inventory::interfaces()) {
     *now.add_interfaces() = std::move(interface);
   }
-  if (now.SerializeAsString() == hello_.SerializeAsString() || channel_.ending()) {
+  if (now.SerializeAsString() == hello_.SerializeAsString() || channel_.has_ended()) {
     return;
   }
   hello_ = std::move(now);
@@ -203,7 +203,7 @@ void Daemon::clear_up() {
 std::string Daemon::arrived(net::FrameReader& frames) {
   return net::take_messages<messages::ToNode>(frames, [this](const messages::ToNode& message) {
     obey(message);
-    return !channel_.ending();
+    return !channel_.has_ended();
   });
 }
 
@@ -266,7 +266,7 @@ void Daemon::set_up(const messages::Job& job) {
   messages::Ready& ready = *message.mutable_ready();
   if (server_ || job.own_node() >= static_cast<std::uint32_t>(job.nodes_size()) ||
       job.command().empty()) {
-    return channel_.end("it sent a job that is none");
+    return channel_.end("it sent an invalid job");
   }
   job_ = job;
   const messages::Node& own = job_.nodes(static_cast<int>(job_.own_node()));

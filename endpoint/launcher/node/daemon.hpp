@@ -2,7 +2,7 @@
 // a channel (messages/launch.proto), and it runs the node's ranks: their PMIx server, PMI-1, their
 // output, their ends.
 //
-// What must never happen is a process of a rank that outlives the job. So: ranks die with this
+// No process of a rank may outlive the job. So: ranks die with this
 // daemon; it is the reaper of whatever they start; when its channel ends, for whatever reason, it
 // kills all of them and ends; an alarm guards the clean-up, so that a library that hangs cannot
 // hold it; and if the daemon is killed, a keeper above it does the rest (keeper.hpp).

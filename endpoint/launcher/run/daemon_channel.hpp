@@ -25,7 +25,7 @@ private:
   std::string arrived(net::FrameReader& frames) override {
     return net::take_messages<messages::FromNode>(frames, [this](const messages::FromNode& m) {
       on_message_(m);
-      return !stream_.ending();
+      return !stream_.has_ended();
     });
   }
   net::FramedStream stream_;

@@ -1,6 +1,6 @@
 #include "endpoint/launcher/run/daemons.hpp"
 
-#include "endpoint/launcher/job/ending.hpp"
+#include "endpoint/launcher/job/rank_end.hpp"
 #include "endpoint/launcher/run/host_name.hpp"
 #include "endpoint/launcher/start/starter.hpp"
 #include "lib/net/as_result.hpp"

@@ -57,7 +57,7 @@ EventThread::EventThread(boost::asio::io_context& io, manager_client::ClientSett
 EventThread::~EventThread() {
   {
     const std::scoped_lock held(lock_);
-    ending_ = true;
+    stopping_ = true;
     if (stream_ != nullptr) {
       stream_->cancel();
     }
@@ -69,7 +69,7 @@ EventThread::~EventThread() {
 void EventThread::want(const std::set<std::string>& environment) {
   const std::scoped_lock held(lock_);
   environment_ = fmt::format("{}", fmt::join(environment, ","));
-  wish_changed_ = true;
+  subscription_changed_ = true;
   if (stream_ != nullptr) {
     stream_->cancel(); // the next stream continues after the last event received
   }
@@ -77,8 +77,8 @@ void EventThread::want(const std::set<std::string>& environment) {
 
 bool EventThread::pause(std::chrono::milliseconds time) {
   std::unique_lock held(lock_);
-  changed_.wait_for(held, time, [this] { return ending_; });
-  return !ending_;
+  changed_.wait_for(held, time, [this] { return stopping_; });
+  return !stopping_;
 }
 
 void EventThread::run() {
@@ -126,7 +126,7 @@ void EventThread::ask() {
 
 std::string EventThread::query() {
   const std::scoped_lock held(lock_);
-  wish_changed_ = false;
+  subscription_changed_ = false;
   return "?job=" + manager_client::encoded(job_) +
          (environment_.empty() ? "" : "&environment=" + environment_);
 }
@@ -144,7 +144,7 @@ void EventThread::follow() {
   {
     const std::scoped_lock held(lock_);
     stream_ = &stream;
-    if (ending_ || wish_changed_) {
+    if (stopping_ || subscription_changed_) {
       stream.cancel(); // the settings changed while it connected
     }
   }

@@ -56,8 +56,8 @@ private:
   std::mutex lock_;
   std::condition_variable changed_;
   std::string environment_; ///< "link_down,congestion"
-  bool wish_changed_ = false;
-  bool ending_ = false;
+  bool subscription_changed_ = false;
+  bool stopping_ = false;
   manager_client::EventStream* stream_ = nullptr; ///< the open stream
   std::thread thread_;                            // last: it uses all of the others
 };

@@ -136,7 +136,7 @@ std::string FabricSide::offload(fabric::Allocation& allocation) const {
 void FabricSide::answer(const control::Question& question) {
   if (question.query.key() == "fm.events") {
     launch_.answer(question.node, relay_.answer(question.query));
-    if (relay_.take_wish_changed() && events_) {
+    if (relay_.take_subscription_changed() && events_) {
       events_->want(relay_.environment());
     }
     return;

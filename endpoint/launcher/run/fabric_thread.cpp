@@ -21,7 +21,7 @@ FabricThread::~FabricThread() {
   {
     const std::scoped_lock held(lock_);
     tasks_.clear();
-    ending_ = true;
+    stopping_ = true;
   }
   changed_.notify_one();
   thread_.join();
@@ -32,13 +32,13 @@ void FabricThread::run() {
     std::function<void()> task;
     {
       std::unique_lock held(lock_);
-      const auto wanted = [this] { return ending_ || !tasks_.empty(); };
+      const auto wanted = [this] { return stopping_ || !tasks_.empty(); };
       if (next_renewal_) {
         changed_.wait_until(held, *next_renewal_, wanted);
       } else {
         changed_.wait(held, wanted);
       }
-      if (ending_) {
+      if (stopping_) {
         break;
       }
       if (!tasks_.empty()) {
@@ -62,7 +62,7 @@ void FabricThread::run() {
 
 void FabricThread::renew() {
   constexpr std::chrono::seconds again{2};
-  constexpr std::chrono::seconds patience{10}; // for a manager that restarts
+  constexpr std::chrono::seconds grace{10}; // for a manager that restarts
   const std::chrono::seconds every = client_.renewed_every().value();
   const auto began = Clock::now();
   std::chrono::seconds next = every;
@@ -78,15 +78,15 @@ void FabricThread::renew() {
         error.status() != too_many) {
       fmt::print(stderr,
                  "tributary-run: the fabric manager has ended the job's allocation: {}; its ranks "
-                 "go on, and may lose the network's reductions\n",
+                 "continue, and may lose the network's reductions\n",
                  error.what());
       next_renewal_.reset();
       return;
     }
-    if (Clock::now() - renewed_ >= every + patience && !std::exchange(said_, true)) {
+    if (Clock::now() - renewed_ >= every + grace && !std::exchange(said_, true)) {
       fmt::print(stderr,
-                 "tributary-run: {}; the manager ends the job's allocation when it does not hear "
-                 "of this launcher in time\n",
+                 "tributary-run: {}; the manager ends the job's allocation unless this launcher "
+                 "renews it in time\n",
                  error.what());
     }
     next = again;

@@ -45,7 +45,7 @@ private:
   std::mutex lock_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
-  bool ending_ = false;
+  bool stopping_ = false;
   // Used only by the thread.
   std::optional<Clock::time_point> next_renewal_; ///< of the lease
   Clock::time_point renewed_{};

@@ -26,7 +26,7 @@ OutputWriter::OutputWriter(bool tagged,
 OutputWriter::~OutputWriter() {
   {
     const std::scoped_lock held(lock_);
-    ending_ = true;
+    stopping_ = true;
   }
   changed_.notify_one();
   thread_.join();
@@ -46,7 +46,7 @@ void OutputWriter::run() {
     control::Chunk chunk;
     {
       std::unique_lock held(lock_);
-      changed_.wait(held, [this] { return ending_ || !chunks_.empty(); });
+      changed_.wait(held, [this] { return stopping_ || !chunks_.empty(); });
       if (chunks_.empty()) {
         return;
       }
@@ -79,7 +79,7 @@ bool OutputWriter::write_all(int fd, std::string_view bytes) {
     bool last = false;
     {
       const std::scoped_lock held(lock_);
-      last = ending_;
+      last = stopping_;
     }
     const int found = ::poll(&ready, 1, last ? last_wait_ms : 100);
     if (found == 0) {

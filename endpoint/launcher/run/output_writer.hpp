@@ -41,7 +41,7 @@ private:
   std::mutex lock_;
   std::condition_variable changed_;
   std::deque<control::Chunk> chunks_;
-  bool ending_ = false;
+  bool stopping_ = false;
   std::thread thread_; // last: it uses all of the others
 };
 

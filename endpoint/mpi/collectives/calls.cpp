@@ -97,7 +97,7 @@ Chosen choose(const Reduction& call) {
   const Operator operation = operator_of(call.op);
   const Element element = element_of(call.datatype, operation);
   // First checks whether any group could carry it, so that no group is made for nothing.
-  Verdict verdict = plan_reduction(operation, element, runtime->wishes());
+  Verdict verdict = plan_reduction(operation, element, runtime->wanted_abilities());
   if (verdict.reason != Reason::none) {
     leave(asked, {.reason = verdict.reason}, CallCache::without_end);
     return {};

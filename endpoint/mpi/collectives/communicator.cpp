@@ -1,6 +1,6 @@
 #include "endpoint/mpi/collectives/communicator.hpp"
 
-#include "endpoint/mpi/collectives/lane.hpp"
+#include "endpoint/mpi/collectives/persistent_queue.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/collectives/setup.hpp"
 #include "endpoint/mpi/collectives/shortcuts.hpp"
@@ -14,7 +14,7 @@ namespace tributary::mpi::collectives {
 void progress() { Runtime::get()->progress(); }
 
 Communicator::Communicator(Runtime& runtime, MPI_Comm comm) : runtime_(runtime), comm_(comm) {
-  abilities_ = runtime.wishes();
+  abilities_ = runtime.wanted_abilities();
   PMPI_Comm_size(comm, &size_);
   PMPI_Comm_rank(comm, &rank_);
   decide_alone();
@@ -59,11 +59,11 @@ void Communicator::set_up_without_choices() {
   set_up();
 }
 
-std::shared_ptr<Lane> Communicator::lane() {
-  if (!lane_) {
-    lane_ = std::make_shared<Lane>(runtime_, comm_, name());
+std::shared_ptr<PersistentQueue> Communicator::persistent_queue() {
+  if (!queue_) {
+    queue_ = std::make_shared<PersistentQueue>(runtime_, comm_, name());
   }
-  return lane_;
+  return queue_;
 }
 
 bool Communicator::enter() {
@@ -101,8 +101,8 @@ void Communicator::run_later(const intra_node::Call& call, std::function<void()>
 }
 
 void Communicator::drain() {
-  if (lane_) {
-    lane_->drain();
+  if (queue_) {
+    queue_->drain();
   }
   if (worker_) {
     worker_->drain(progress);
@@ -126,9 +126,9 @@ void Communicator::leave() {
 }
 
 void Communicator::retire(Wait wait) {
-  if (lane_) {
-    lane_->close(wait);
-    lane_.reset();
+  if (queue_) {
+    queue_->close(wait);
+    queue_.reset();
   }
   if (wait == Wait::for_all && hands_over_counts_) {
     drain();

@@ -19,7 +19,7 @@
 namespace tributary::mpi::collectives {
 
 class Runtime;
-class Lane;
+class PersistentQueue;
 
 /// Lets the MPI library make progress for others, as every waiting call of it must: a message that
 /// it has not sent yet may be what a rank needs that we wait for.
@@ -35,7 +35,7 @@ public:
 
   /// Collective, in a call that may block. Afterwards reason() is final, except for a fault.
   void set_up();
-  /// The same for a communicator whose calls are chosen elsewhere (lane.hpp).
+  /// The same for a communicator whose calls are chosen elsewhere (persistent_queue.hpp).
   void set_up_without_choices();
   [[nodiscard]] bool is_decided() const { return decided_; }
   /// Why none of its calls go through the network; `none`: they do.
@@ -63,8 +63,8 @@ public:
   /// Makes the call on the worker's thread; `done` is called there.
   void run_later(const intra_node::Call& call, std::function<void()> done);
 
-  /// The lane of its persistent operations. The first call is collective.
-  [[nodiscard]] std::shared_ptr<Lane> lane();
+  /// The queue of its persistent operations. The first call is collective.
+  [[nodiscard]] std::shared_ptr<PersistentQueue> persistent_queue();
 
   /// The place of a rank.
   struct Place {
@@ -112,7 +112,7 @@ private:
   std::vector<Place> places_;
   std::unique_ptr<intra_node::Team> team_;
   std::unique_ptr<Worker> worker_;
-  std::shared_ptr<Lane> lane_;
+  std::shared_ptr<PersistentQueue> queue_;
   CallNumber calls_ = 0;
 };
 

@@ -120,9 +120,9 @@ public:
          !comparison.is_decided() && (rounds = rounds_that_fit(calls, comparison.rounds())) > 0;) {
       std::vector<double> times;
       for (std::size_t round = 0; round < rounds; ++round) {
-        const bool turned = round % 2 == 1;
-        run(turned ? transports.network : transports.library, bytes, cold, timed, times);
-        run(turned ? transports.library : transports.network, bytes, cold, timed, times);
+        const bool swapped = round % 2 == 1;
+        run(swapped ? transports.network : transports.library, bytes, cold, timed, times);
+        run(swapped ? transports.library : transports.network, bytes, cold, timed, times);
       }
       agree(times);
       auto next = times.begin();
@@ -133,9 +133,9 @@ public:
       for (std::size_t round = 0; round < rounds; ++round) {
         const double first = middle_of_next();
         const double second = middle_of_next();
-        const bool turned = round % 2 == 1;
+        const bool swapped = round % 2 == 1;
         comparison.add(
-            {.network_us = turned ? first : second, .library_us = turned ? second : first});
+            {.network_us = swapped ? first : second, .library_us = swapped ? second : first});
       }
     }
     return comparison.rounds() > 0 ? std::optional(std::move(comparison)) : std::nullopt;
@@ -198,10 +198,10 @@ double Communicator::measure() {
   const Zeros out(longest_at_start);
   const Plan sum = plan_reduction(Operator::sum, Element::float64, abilities_).plan;
   // Both ways have to wait for late ranks, and every call here is entered.
-  bool goes_on = true;
+  bool continues = true;
   const auto through_network = [&](const intra_node::Call& call) {
-    goes_on = goes_on && enter();
-    if (goes_on) {
+    continues = continues && enter();
+    if (continues) {
       run(call);
     }
   };

@@ -1,5 +1,5 @@
 // Non-blocking calls that are not done: the program holds a generalized request of MPI. The MPI
-// library can be notified of completion only on a thread that may call MPI, so this happens when
+// library can be notified of completion only on a thread that may call MPI, so this is done when
 // the program waits or tests (`notify`), and the waiting is done here: a wait of the library itself
 // would never end.
 #pragma once

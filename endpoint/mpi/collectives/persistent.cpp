@@ -4,10 +4,10 @@
 #include "endpoint/mpi/collectives/calls.hpp"
 #include "endpoint/mpi/collectives/extremes.hpp"
 #include "endpoint/mpi/collectives/handles.hpp"
-#include "endpoint/mpi/collectives/lane.hpp"
 #include "endpoint/mpi/collectives/later_calls.hpp"
 #include "endpoint/mpi/collectives/packed.hpp"
 #include "endpoint/mpi/collectives/pending.hpp"
+#include "endpoint/mpi/collectives/persistent_queue.hpp"
 #include "endpoint/mpi/collectives/reproducible.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/collectives/shortcuts.hpp"
@@ -30,8 +30,8 @@ struct Persistent::Operation {
   Reason reason = Reason::none; ///< why it is left to the MPI library
   std::uint64_t bytes = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  std::shared_ptr<Lane> lane; ///< null: left to the MPI library
-  unsigned number = 0;        ///< number in the lane
+  std::shared_ptr<PersistentQueue> queue; ///< null: left to the MPI library
+  unsigned number = 0;                    ///< number in the queue
   intra_node::Call call;
   Steps in_network;
   Steps by_library;
@@ -64,7 +64,7 @@ template <typename Verdict>
 void choose_way(Operation& operation, Communicator& communicator, std::uint64_t bytes,
                 Verdict&& verdict) {
   const auto leave = [&operation](Reason reason) { operation.reason = reason; };
-  if (const Reason never = verdict(Runtime::get()->wishes()); never != Reason::none) {
+  if (const Reason never = verdict(Runtime::get()->wanted_abilities()); never != Reason::none) {
     return leave(never);
   }
   communicator.set_up();
@@ -74,18 +74,18 @@ void choose_way(Operation& operation, Communicator& communicator, std::uint64_t 
   if (communicator.known_way(operation.kind, bytes) == Transport::library) {
     return leave(Reason::slower);
   }
-  auto lane = communicator.lane();
-  if (lane->reason() != Reason::none) {
-    return leave(lane->reason());
+  auto queue = communicator.persistent_queue();
+  if (queue->reason() != Reason::none) {
+    return leave(queue->reason());
   }
-  if (const Reason here = verdict(lane->communicator().abilities()); here != Reason::none) {
+  if (const Reason here = verdict(queue->communicator().abilities()); here != Reason::none) {
     return leave(here);
   }
-  const auto number = lane->take_number();
+  const auto number = queue->take_number();
   if (!number) {
     return leave(Reason::too_many);
   }
-  operation.lane = std::move(lane);
+  operation.queue = std::move(queue);
   operation.number = *number;
   operation.bytes = bytes;
 }
@@ -159,8 +159,8 @@ int persistent_reduction(const Reduction& call, MPI_Info info, MPI_Request* requ
                  plan = verdict.plan;
                  return verdict.reason;
                });
-    if (operation->lane) {
-      travel(*operation, operation->lane->communicator(), call, plan);
+    if (operation->queue) {
+      travel(*operation, operation->queue->communicator(), call, plan);
     }
   }
   Persistent::of_process().add(*request, std::move(operation));
@@ -184,8 +184,8 @@ int persistent_bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int r
     choose_way(*operation, *communicator, broadcast.bytes,
                [](const Abilities&) { return Reason::none; });
   }
-  if (operation->lane) {
-    const Communicator& there = operation->lane->communicator();
+  if (operation->queue) {
+    const Communicator& there = operation->queue->communicator();
     void* data = buffer;
     if (!broadcast.plain) {
       const auto packed = std::make_shared<Packed>(buffer, static_cast<int>(count), datatype,
@@ -246,7 +246,7 @@ int Persistent::start_by_library(Operation& operation, Reason reason) {
     runtime->count(operation.kind, reason);
   }
   perform(operation.by_library.before);
-  if (operation.by_library.after || operation.lane) {
+  if (operation.by_library.after || operation.queue) {
     operation.state = State::by_library;
     ++active_;
   }
@@ -258,23 +258,23 @@ int Persistent::start(MPI_Request* request) {
   if (!operation) {
     return PMPI_Start(request);
   }
-  if (!operation->lane) {
+  if (!operation->queue) {
     return start_by_library(*operation, operation->reason);
   }
   perform(operation->in_network.before);
   operation->state = State::in_network;
   ++active_;
-  const bool started = operation->lane->start(operation->number, operation->call,
-                                              [this, held = operation](bool made) {
-                                                if (made) {
-                                                  Runtime::get()->count(held->kind, Reason::none);
-                                                  Runtime::get()->count_bytes(held->bytes);
-                                                } else {
-                                                  ++left_over_;
-                                                }
-                                                held->state = made ? State::done : State::left_over;
-                                                Pending::of_process().wake();
-                                              });
+  const bool started = operation->queue->start(
+      operation->number, operation->call, [this, held = operation](bool made) {
+        if (made) {
+          Runtime::get()->count(held->kind, Reason::none);
+          Runtime::get()->count_bytes(held->bytes);
+        } else {
+          ++left_over_;
+        }
+        held->state = made ? State::done : State::left_over;
+        Pending::of_process().wake();
+      });
   if (started) {
     return MPI_SUCCESS;
   }
@@ -390,7 +390,7 @@ public:
       : requests_(requests), asked_(requests, requests + count) {
     for (MPI_Request& request : asked_) {
       Owned operation = persistent.find(request);
-      if (operation && operation->lane && operation->state != State::by_library) {
+      if (operation && operation->queue && operation->state != State::by_library) {
         request = MPI_REQUEST_NULL;
       }
       waits_ = waits_ || is_under_way(operation.get());
@@ -515,8 +515,8 @@ int Persistent::free(MPI_Request* request) {
   if (operation->state != State::inactive) {
     end(*operation);
   }
-  if (operation->lane) {
-    operation->lane->give_back(operation->number);
+  if (operation->queue) {
+    operation->queue->give_back(operation->number);
   }
   {
     const std::lock_guard lock(mutex_);

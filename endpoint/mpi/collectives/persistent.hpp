@@ -9,7 +9,7 @@
 //                                                      when the program waits
 //
 // The way of an operation is chosen when it is initialised, for all its starts. The ranks agree on
-// which of several is next (lane.hpp).
+// which of several is next (persistent_queue.hpp).
 #pragma once
 
 #include "endpoint/mpi/collectives/arguments.hpp"

@@ -149,7 +149,7 @@ void Runtime::end_session(MPI_Session session) {
   }
 }
 
-MPI_Group Runtime::everybody() const {
+MPI_Group Runtime::world_group() const {
   MPI_Group group = MPI_GROUP_NULL;
   if (has_world_) {
     PMPI_Comm_group(MPI_COMM_WORLD, &group);

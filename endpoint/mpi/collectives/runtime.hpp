@@ -51,7 +51,7 @@ public:
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   /// The program's options for reductions, in a group with all abilities.
-  [[nodiscard]] Abilities wishes() const {
+  [[nodiscard]] Abilities wanted_abilities() const {
     return {.wide_frames = true,
             .reproducible = settings_.reproducible,
             .nan_wins = settings_.nan_wins};
@@ -64,7 +64,7 @@ public:
   /// Whether MPI_COMM_WORLD exists.
   [[nodiscard]] bool has_world() const { return has_world_; }
   /// All processes started together with this one. The caller frees it.
-  [[nodiscard]] MPI_Group everybody() const;
+  [[nodiscard]] MPI_Group world_group() const;
 
   /// Collective over a communicator: its rank 0 takes over what all its ranks have counted.
   void hand_over_counts(MPI_Comm comm);

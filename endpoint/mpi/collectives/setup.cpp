@@ -79,11 +79,11 @@ template <typename Work> void Setup::together(bool here, Work&& work) {
 }
 
 void Setup::agree(const std::string& trouble) {
-  const int nobody = communicator_.size();
-  int who = trouble.empty() ? nobody : communicator_.rank();
-  int first = nobody;
+  const int none = communicator_.size();
+  int who = trouble.empty() ? none : communicator_.rank();
+  int first = none;
   PMPI_Allreduce(&who, &first, 1, MPI_INT, MPI_MIN, comm_);
-  if (first == nobody) {
+  if (first == none) {
     return;
   }
   std::array<char, 1024> text{};
@@ -162,7 +162,7 @@ void Setup::refuse_foreigners() {
   // A process that was spawned or connected ends independently of us, and at its end all wait for
   // each other.
   MPI_Group mine;
-  MPI_Group world = runtime_.everybody();
+  MPI_Group world = runtime_.world_group();
   PMPI_Comm_group(comm_, &mine);
   std::vector<int> ranks(static_cast<std::size_t>(communicator_.size()));
   std::vector<int> there(ranks.size());
@@ -245,7 +245,7 @@ void Setup::connect_leaders() {
   together(leads() && !first, [&] {
     to_coordinator_.emplace(intra_node::connect_to(addresses.data(), connect_limit));
     if (!to_coordinator_->send(text_message(MessageType::hello, node_, secret_ + name))) {
-      throw std::runtime_error("the leader of rank 0's node has hung up");
+      throw std::runtime_error("the leader of rank 0's node has disconnected");
     }
   });
   together(first, [&] {
@@ -282,7 +282,7 @@ void Setup::join() {
                       .nodes = nodes_,
                       .spin_usec = spin_usec_,
                       .join_limit = runtime_.settings().join_limit,
-                      .turn = runtime_.settings().turn});
+                      .in_switch_results = runtime_.settings().in_switch_results});
       });
     });
   } catch (const Stop&) {
@@ -337,7 +337,7 @@ void Setup::put_together() {
                  .say = [name](const std::string& what) { say(fmt::format("{}: {}", name, what)); },
                  .fatal =
                      [name, speaks](const std::string& why) {
-                       say(fmt::format("{}: the program cannot go on: {}", name, why));
+                       say(fmt::format("{}: the program cannot continue: {}", name, why));
                        if (speaks) { // the launcher ends the others, which have their own message
                          std::this_thread::sleep_for(std::chrono::milliseconds(200));
                        }

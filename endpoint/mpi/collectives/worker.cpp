@@ -13,7 +13,7 @@ Worker::Worker(intra_node::Team& team)
 Worker::~Worker() {
   {
     const std::lock_guard lock(mutex_);
-    ending_ = true;
+    stopping_ = true;
   }
   changed_.notify_all();
   thread_.join();
@@ -40,7 +40,7 @@ void Worker::drain(const node::Idle& idle) {
 void Worker::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+    changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
     if (jobs_.empty()) {
       return;
     }

@@ -35,7 +35,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job> jobs_; ///< the first one is in progress
-  bool ending_ = false;
+  bool stopping_ = false;
   std::thread thread_; ///< last: it uses all the others
 };
 

@@ -57,11 +57,11 @@ void FabricGroup::join(const GroupSettings& settings) {
   who.wait_usec = std::chrono::microseconds(settings.join_limit).count();
   // Leaders leave when they know that all have their results (pmpi): no need to wait for others.
   constexpr std::uint32_t leave_usec = 1'000'000;
-  constexpr std::uint32_t linger_usec = 50'000;
+  constexpr std::uint32_t leave_grace_usec = 50'000;
   who.protocol.leave_timeout_usec = leave_usec;
-  who.protocol.linger_usec = linger_usec;
-  if (settings.turn) {
-    who.protocol.turn = *settings.turn ? 1 : 0;
+  who.protocol.leave_grace_usec = leave_grace_usec;
+  if (settings.in_switch_results) {
+    who.protocol.in_switch_results = *settings.in_switch_results ? 1 : 0;
   }
   if (const int code = tributary_join_named(host_, &who, &group_); code != TRIBUTARY_OK) {
     group_ = nullptr;

@@ -22,7 +22,7 @@ struct GroupSettings {
   std::uint32_t spin_usec = 0;
   std::chrono::milliseconds join_limit{};
   /// Asks for in-switch results, or refuses them; nullopt: as the manager's file says.
-  std::optional<bool> turn{};
+  std::optional<bool> in_switch_results{};
 };
 
 class FabricGroup {

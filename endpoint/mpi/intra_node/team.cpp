@@ -104,13 +104,12 @@ void Team::wait_for_all(const Call& call, const node::Idle& idle) {
     for (std::uint32_t rank = 0; !said_late_ && rank < arena_.ranks(); ++rank) {
       if (steady_clock::now() - began >= late_after_ && !arena_.has_arrived(rank, step_)) {
         said_late_ = true;
-        watch_->say(
-            fmt::format("rank {} has not made a call that rank {} on the same node has waited in "
-                        "for {} s, {}; it waits on, for ever if rank {} has made another call "
-                        "instead",
-                        ranks_[rank], ranks_[0],
-                        std::chrono::duration_cast<std::chrono::seconds>(late_after_).count(),
-                        text_of(call.terms), ranks_[rank]));
+        watch_->say(fmt::format(
+            "rank {} has not made a call that rank {} on the same node has waited in for {} s, {}; "
+            "it keeps waiting, forever if rank {} has made another call instead",
+            ranks_[rank], ranks_[0],
+            std::chrono::duration_cast<std::chrono::seconds>(late_after_).count(),
+            text_of(call.terms), ranks_[rank]));
       }
     }
   });

@@ -28,7 +28,7 @@ std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message m
   case MessageType::frozen: count_frozen(node, std::move(message)); break;
   case MessageType::contribution: gather(node, std::move(message)); break;
   case MessageType::mismatch: end(message.text()); break;
-  default: end(fmt::format("node {} said what only the coordinator says", node)); break;
+  default: end(fmt::format("node {} sent a message that only the coordinator sends", node)); break;
   }
   return std::exchange(out_, {});
 }
@@ -146,8 +146,7 @@ std::string Agreement::late(Time now) {
     }
   }
   return fmt::format("{}, or a rank on the same node, has not made a call that others have waited "
-                     "in for {} s; they "
-                     "wait on, for ever if it has made another call instead",
+                     "in for {} s; they keep waiting, forever if it has made another call instead",
                      fmt::join(leaders, ", "),
                      std::chrono::duration_cast<std::chrono::seconds>(limit).count());
 }
@@ -194,7 +193,7 @@ void Agreement::gather(std::uint32_t node, Message message) {
     return;
   }
   if (state_ != State::frozen || message.step < completed_) {
-    end(fmt::format("node {} brought step {}, which no node can lack", node, message.step));
+    end(fmt::format("node {} sent step {}, which every node has", node, message.step));
     return;
   }
   if (message.step == completed_ && message.payload.size() != result_.size()) {

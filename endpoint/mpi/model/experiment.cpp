@@ -45,9 +45,9 @@ void Experiment::plan_block() {
   at_ = 0;
   switch (part_) {
   case Part::round: {
-    const bool turned = comparison_.rounds() % 2 == 1;
-    plan(turned ? challenger_ : incumbent_, 0, 1);
-    plan(turned ? incumbent_ : challenger_, 0, 1);
+    const bool swapped = comparison_.rounds() % 2 == 1;
+    plan(swapped ? challenger_ : incumbent_, 0, 1);
+    plan(swapped ? incumbent_ : challenger_, 0, 1);
     break;
   }
   case Part::probe:
@@ -80,9 +80,9 @@ void Experiment::agree(std::span<const double> combined) {
 }
 
 void Experiment::agree_on_round(std::span<const double> combined) {
-  const bool turned = comparison_.rounds() % 2 == 1;
-  const double incumbent = combined[turned ? 1 : 0];
-  const double challenger = combined[turned ? 0 : 1];
+  const bool swapped = comparison_.rounds() % 2 == 1;
+  const double incumbent = combined[swapped ? 1 : 0];
+  const double challenger = combined[swapped ? 0 : 1];
   slower_ = challenger / std::max(incumbent, 1e-3);
   add_round(incumbent, challenger);
 }
@@ -105,7 +105,7 @@ void Experiment::agree_on_part(std::span<const double> combined) {
   slower_ = challenger / std::max(incumbent_us_, 1e-3);
   // A probe is over before anything could decide whether to continue.
   lost_ += part_ == Part::probe ? 0 : static_cast<double>(calls) * std::max(slower_ - 1, 0.0);
-  if (visit_goes_on()) {
+  if (visit_continues()) {
     part_ = Part::run;
     return;
   }
@@ -118,7 +118,7 @@ void Experiment::agree_on_part(std::span<const double> combined) {
   part_ = Part::visit;
 }
 
-bool Experiment::visit_goes_on() const {
+bool Experiment::visit_continues() const {
   const double next = static_cast<double>(run_calls) * std::max(slower_ - 1, 0.0);
   return slower_ * of_visits.clear > 1 && runs_ < most_runs && lost_ + next <= most_lost;
 }

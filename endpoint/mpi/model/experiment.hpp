@@ -88,7 +88,7 @@ private:
   void plan_block();
   void agree_on_round(std::span<const double> combined);
   void agree_on_part(std::span<const double> combined);
-  [[nodiscard]] bool visit_goes_on() const;
+  [[nodiscard]] bool visit_continues() const;
   void add_round(double incumbent, double challenger);
 
   Transport incumbent_;

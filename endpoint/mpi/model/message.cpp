@@ -57,18 +57,18 @@ Header encode_header(const Message& message) {
 
 Message decode_header(std::span<const std::byte, header_bytes> header, std::size_t& payload_bytes) {
   if (get<std::uint32_t>(header, 0) != magic) {
-    throw std::runtime_error("something that is not Tributary's MPI library talks on this port");
+    throw std::runtime_error("another program than Tributary's MPI library uses this port");
   }
   if (const auto theirs = get<std::uint16_t>(header, 4); theirs != version) {
-    throw std::runtime_error(fmt::format("another version of Tributary's MPI library talks here: "
-                                         "its messages have version {}, ours {}",
+    throw std::runtime_error(fmt::format("another version of Tributary's MPI library uses this "
+                                         "port: its messages have version {}, ours {}",
                                          theirs, version));
   }
   const auto type = get<std::uint16_t>(header, 6);
   const auto bytes = get<std::uint64_t>(header, 40);
   if (type == 0 || type > last_message_type || bytes > most_payload_bytes) {
     throw std::runtime_error(
-        fmt::format("a damaged message of type {} with {} bytes came", type, bytes));
+        fmt::format("a damaged message of type {} with {} bytes arrived", type, bytes));
   }
   payload_bytes = static_cast<std::size_t>(bytes);
   Message message;

@@ -84,8 +84,9 @@ Settings settings_from(const std::function<const char*(const char*)>& look_up,
   Settings settings;
   read.choice("TRIBUTARY_MPI", "on", "off", settings.on);
   read.choice("TRIBUTARY_MPI_REQUIRE", "1", "0", settings.require);
-  if (bool turn = false; read.choice("TRIBUTARY_MPI_TURN", "1", "0", turn)) {
-    settings.turn = turn;
+  if (bool in_switch_results = false;
+      read.choice("TRIBUTARY_MPI_IN_SWITCH_RESULTS", "1", "0", in_switch_results)) {
+    settings.in_switch_results = in_switch_results;
   }
   read.choice("TRIBUTARY_SUM", "reproducible", "default", settings.reproducible);
   read.choice("TRIBUTARY_MPI_NAN", "wins", "ignored", settings.nan_wins);

@@ -27,9 +27,9 @@ struct Settings {
   /// TRIBUTARY_MPI_TIMEOUT, in seconds: how long a reduction to which all have contributed may stay
   /// without progress before the fabric counts as failed.
   std::chrono::milliseconds timeout{10'000};
-  /// TRIBUTARY_MPI_TURN: asks for in-switch results, or refuses them; nullopt: as the fabric
-  /// manager's file says.
-  std::optional<bool> turn;
+  /// TRIBUTARY_MPI_IN_SWITCH_RESULTS: asks for in-switch results, or refuses them; nullopt: as the
+  /// fabric manager's file says.
+  std::optional<bool> in_switch_results;
   std::chrono::milliseconds join_limit{10'000}; ///< TRIBUTARY_MPI_JOIN_TIMEOUT, in seconds
   std::optional<std::uint32_t> spin_usec;       ///< TRIBUTARY_MPI_SPIN_USEC
 

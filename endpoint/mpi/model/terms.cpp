@@ -66,7 +66,7 @@ template <typename T> T neutral(const Plan& plan) {
 }
 
 /// Eight bytes of elements, each a number with some bits of the fingerprint.
-template <typename T> struct Lanes {
+template <typename T> struct PackedFingerprint {
   static constexpr std::size_t count = 8 / sizeof(T);
   static constexpr unsigned bits = fingerprint_bits / count;
 
@@ -101,7 +101,7 @@ template <typename Tuple, typename Value> struct Pairs {
   static std::uint64_t read(const std::byte* frames) {
     Tuple tuple;
     std::memcpy(&tuple, frames, sizeof tuple);
-    return Lanes<Value>::read(reinterpret_cast<const std::byte*>(&tuple.min));
+    return PackedFingerprint<Value>::read(reinterpret_cast<const std::byte*>(&tuple.min));
   }
 };
 
@@ -173,8 +173,9 @@ void write_mark(const Plan& plan, std::uint64_t fingerprint, bool speaks, std::b
     return;
   }
   default:
-    with_number(plan.type,
-                [&]<typename T>(T) { Lanes<T>::write(plan, fingerprint, speaks, frames); });
+    with_number(plan.type, [&]<typename T>(T) {
+      PackedFingerprint<T>::write(plan, fingerprint, speaks, frames);
+    });
   }
 }
 
@@ -187,9 +188,11 @@ std::uint64_t read_mark(const Plan& plan, const std::byte* frames) {
   case TRIBUTARY_REPSUM_STATE: {
     double number = 0;
     from_frames(plan, frames, 1, reinterpret_cast<std::byte*>(&number));
-    return Lanes<double>::read(reinterpret_cast<const std::byte*>(&number));
+    return PackedFingerprint<double>::read(reinterpret_cast<const std::byte*>(&number));
   }
-  default: with_number(plan.type, [&]<typename T>(T) { fingerprint = Lanes<T>::read(frames); });
+  default:
+    with_number(plan.type,
+                [&]<typename T>(T) { fingerprint = PackedFingerprint<T>::read(frames); });
   }
   return fingerprint;
 }

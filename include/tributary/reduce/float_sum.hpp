@@ -1,6 +1,6 @@
 // FLT_SUM: four IEEE binary64 additions in the opcode's rounding mode (wire-format.md, 4.6).
 //
-//   what happens in a lane                   result                              code
+//   event in an element                      result                              code
 //   signalling NaN operand, Inf - Inf        canonical NaN                       flt_invalid
 //   quiet NaN operand                        canonical NaN                       -
 //   finite sum out of range                  Inf or largest finite, by the mode  flt_overflow

@@ -1,6 +1,6 @@
 // FLT_REPSUM on a wide frame: elements of five words, four limbs and M in the low byte of the
 // fifth. The rules are those of repsum.hpp for each element, except for the conditions: elements do
-// not carry them, so a raised one stays, whatever happens to the limb later.
+// not carry them, so a raised one stays, whatever is added to the limb later.
 //
 // Operands of the same M, by far the most frequent ones, are added here, two limbs at a time. All
 // others use the code of the 84-byte frame. The bytes above M leave as zeros.

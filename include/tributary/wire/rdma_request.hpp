@@ -8,7 +8,7 @@
 //    32   4   LE    bits 63:32 of the length
 //    36   4   LE    RD_RQT: credit, PIDX below this may be sent; RQT: 0
 //    40   2   LE    payload bytes of each frame except the last
-//    42   2   LE    RD_RQT: lane, one of the reader's slots for reads; each has one at a time, and
+//    42   2   LE    RD_RQT: slot, one of the reader's slots for reads; each has one at a time, and
 //                   MSGIDs increase in it. RQT: 0
 //    44   4         reserved, sent as 0 and ignored
 #pragma once
@@ -31,7 +31,7 @@ struct RdmaRequest {
   std::uint32_t length_high = 0;
   std::uint32_t credit = 0;
   std::uint16_t payload = 0;
-  std::uint16_t lane = 0;
+  std::uint16_t slot = 0;
 
   /// Length of the transfer in bytes; `low`: the header's value.
   [[nodiscard]] constexpr std::uint64_t length(std::uint32_t low) const {
@@ -49,7 +49,7 @@ inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes
   store_le(p + 32, r.length_high);
   store_le(p + 36, r.credit);
   store_le(p + 40, r.payload);
-  store_le(p + 42, r.lane);
+  store_le(p + 42, r.slot);
   store_le<std::uint32_t>(p + 44, 0);
 }
 
@@ -66,7 +66,7 @@ inline void encode(const RdmaRequest& r, std::span<std::byte, rdma_request_bytes
          .length_high = load_le<std::uint32_t>(p + 32),
          .credit = load_le<std::uint32_t>(p + 36),
          .payload = load_le<std::uint16_t>(p + 40),
-         .lane = load_le<std::uint16_t>(p + 42)};
+         .slot = load_le<std::uint16_t>(p + 42)};
   return true;
 }
 

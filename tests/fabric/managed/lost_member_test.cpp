@@ -118,7 +118,7 @@ private:
           ASSERT_EQ(answer.status, 200U);
           const auto& absent = answer.body.at("absent").as_array();
           if (!dead_) {
-            EXPECT_TRUE(absent.empty()) << "nobody is gone";
+            EXPECT_TRUE(absent.empty()) << "no member is gone";
             return;
           }
           if (!absent.empty() && !notified_[rank]) {

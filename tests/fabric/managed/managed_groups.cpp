@@ -9,7 +9,7 @@ namespace tributary::fabric {
 namespace {
 
 constexpr std::uint64_t ask_again_ns = 20'000'000;
-constexpr std::chrono::milliseconds patience{1000};
+constexpr std::chrono::milliseconds join_timeout{1000};
 
 } // namespace
 
@@ -67,15 +67,17 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
                    .root_rank = std::nullopt,
-                   .turn = rank == 0 ? std::optional(asks_for_turn_) : std::nullopt};
+                   .in_switch_results =
+                       rank == 0 ? std::optional(asks_for_in_switch_) : std::nullopt};
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
   request.host = ManagedFabric::host_name(group.hosts[rank]);
-  request.wait = patience;
+  request.wait = join_timeout;
   managed_.join(request,
                 [this, &group, rank](const api::Answer& answer) { answered(group, rank, answer); });
   // A killed manager never answers the request.
-  const auto repeat = static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * patience).count());
+  const auto repeat =
+      static_cast<std::uint64_t>(std::chrono::nanoseconds(2 * join_timeout).count());
   fabric.at(fabric.now() + repeat, again);
 }
 
@@ -107,7 +109,7 @@ void ManagedGroups::begin(ManagedGroup& managed) {
   setup.vni = Vni{static_cast<std::uint16_t>(number(given.at("vni")))};
   setup.cookie = Cookie{number(given.at("cookie"))};
   setup.root_rank = number(given.at("root_rank"));
-  setup.parameters.turned = given.at("turn").as_bool();
+  setup.parameters.in_switch = given.at("in_switch_results").as_bool();
   setup.hosts = managed.hosts;
   setup.pieces = managed.pieces;
   setup.gap_ns = managed.gap_ns;

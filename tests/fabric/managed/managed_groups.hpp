@@ -48,7 +48,7 @@ public:
                      std::uint64_t pieces, std::uint32_t trees = 1, std::uint64_t gap_ns = 20'000);
   /// From now on the first member of each group requests in-switch results; before, it refuses
   /// them.
-  void ask_for_turn() { asks_for_turn_ = true; }
+  void ask_for_in_switch() { asks_for_in_switch_ = true; }
   /// Every host of a refused group repeats its request.
   void ask_again(ManagedGroup& group);
   /// Notifies the manager of every member that has left; call it periodically.
@@ -61,7 +61,7 @@ private:
   void begin(ManagedGroup& group);
 
   ManagedFabric& managed_;
-  bool asks_for_turn_ = false;
+  bool asks_for_in_switch_ = false;
   Random random_;
   std::vector<std::unique_ptr<GroupHost>> hosts_;
   std::vector<std::unique_ptr<ManagedGroup>> groups_;

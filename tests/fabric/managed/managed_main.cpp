@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
                "routes that switches hold."};
   app.add_option("--seeds", seeds, "Run seeds A..B of the campaign, or N of them");
   app.add_option("--seed", seed, "Run this seed of the campaign");
-  app.add_flag("--trace", trace, "Print what happens");
+  app.add_flag("--trace", trace, "Print each event");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

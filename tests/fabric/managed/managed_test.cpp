@@ -168,25 +168,26 @@ TEST(managed_fabric, a_cut_uplink_in_the_middle_of_a_stream_gives_another_tree_a
   }
 }
 
-TEST(managed_fabric,
-     a_tree_that_is_turned_round_stays_so_when_an_uplink_is_cut_and_switches_restart) {
+TEST(managed_fabric, in_switch_results_stay_when_an_uplink_is_cut_and_switches_restart) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     ManagedFabric managed(leaves_and_spines(4, 2, 4), patient_options(), seed);
     ManagedGroups groups(managed, seed);
-    groups.ask_for_turn();
+    groups.ask_for_in_switch();
     ManagedGroup& demo = groups.join("demo", hosts_from(0, 16), 400);
     ASSERT_TRUE(managed.run_until([&] { return demo.ready(); }, 60 * s)) << demo.error;
-    const auto turned = [&] { return managed.fabric().engines(&core::EngineCounters::turned); };
-    ASSERT_TRUE(managed.run_until([&] { return turned() > 60; }, 60 * s));
+    const auto in_switch = [&] {
+      return managed.fabric().engines(&core::EngineCounters::in_switch);
+    };
+    ASSERT_TRUE(managed.run_until([&] { return in_switch() > 60; }, 60 * s));
     // Where the root is, and another leaf whose uplink is cut.
     const auto root = demo.membership.at("root_rank").to_number<std::uint32_t>();
     const SwitchIndex top = managed.fabric().topology().edge_port(demo.hosts[root]).node;
     const SwitchIndex leaf = (top + 1 + static_cast<SwitchIndex>(seed % 3)) % 4;
     const LinkIndex cut = uplink_of(managed, demo, leaf);
     managed.set_link_up(cut, false);
-    const std::uint64_t before = turned();
-    EXPECT_TRUE(managed.run_until([&] { return turned() > before + 60; }, 60 * s));
+    const std::uint64_t before = in_switch();
+    EXPECT_TRUE(managed.run_until([&] { return in_switch() > before + 60; }, 60 * s));
     EXPECT_NE(uplink_of(managed, demo, leaf), cut);
     managed.crash(top);
     const std::uint64_t away = 1 + seed * 7 % 40;
@@ -194,18 +195,18 @@ TEST(managed_fabric,
     managed.restart(top);
     EXPECT_TRUE(managed.run_until([&] { return demo.over(); }, 120 * s))
         << demo.group->describe_status();
-    EXPECT_GT(demo.group->statistics().turned, 200U);
+    EXPECT_GT(demo.group->statistics().in_switch, 200U);
     expect_clean_end(managed);
   }
 }
 
-TEST(managed_fabric, many_groups_whose_trees_are_turned_round_begin_at_once) {
+TEST(managed_fabric, many_groups_with_in_switch_results_begin_at_once) {
   constexpr std::uint32_t leaves = 8;
   constexpr std::uint32_t per_leaf = 20;
   constexpr std::uint32_t members = 4;
   ManagedFabric managed(leaves_and_spines(leaves, 4, per_leaf), patient_options(), 7);
   ManagedGroups groups(managed, 7);
-  groups.ask_for_turn();
+  groups.ask_for_in_switch();
   constexpr std::uint32_t hosts = leaves * per_leaf;
   for (std::uint32_t first = 0; first < hosts; ++first) {
     std::vector<HostIndex> of_group;
@@ -221,8 +222,8 @@ TEST(managed_fabric, many_groups_whose_trees_are_turned_round_begin_at_once) {
       120 * s));
   for (const auto& group : groups.all()) {
     ASSERT_TRUE(group->ready()) << group->error;
-    EXPECT_TRUE(group->membership.at("turn").as_bool());
-    EXPECT_EQ(group->group->statistics().turned, 8U) << group->name;
+    EXPECT_TRUE(group->membership.at("in_switch_results").as_bool());
+    EXPECT_EQ(group->group->statistics().in_switch, 8U) << group->name;
   }
 }
 
@@ -380,7 +381,7 @@ TEST(managed_fabric, a_group_of_one_reduces_without_a_tree_in_any_switch) {
   expect_clean_end(managed);
   for (SwitchIndex sw = 0; sw < 4; ++sw) {
     EXPECT_EQ(managed.tables_of(sw).tree_count(), 0U)
-        << ManagedFabric::switch_name(sw) << " holds a tree of nobody else";
+        << ManagedFabric::switch_name(sw) << " holds a tree of no other group";
   }
   managed.kill_manager(); // its stored state is restored
   managed.start_manager();

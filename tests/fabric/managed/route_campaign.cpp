@@ -164,7 +164,7 @@ private:
     std::string all;
     const std::uint64_t count = 1 + random_.below(most_at_once);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::string what = something_happens();
+      const std::string what = random_event();
       if (!what.empty()) {
         log(what);
         ++report_.faults;
@@ -175,7 +175,7 @@ private:
     return all;
   }
 
-  std::string something_happens() {
+  std::string random_event() {
     switch (random_.below(10)) {
     case 0:
     case 1: return kill_or_restart();
@@ -439,7 +439,7 @@ private:
         for (const auto& [reason, count] : flow.lost) {
           why += fmt::format(" {} {}", reason, count);
         }
-        violate(what, fmt::format("{} frames of h{} came to h{} while nothing happened; lost:{}",
+        violate(what, fmt::format("{} frames of h{} came to h{} without any event; lost:{}",
                                   flow.received - received, flow.from, flow.to, why));
       }
     });

@@ -28,7 +28,7 @@ struct RouteCampaignReport {
   std::vector<std::string> violations;
 };
 
-/// `trace`: where steps are logged as they happen; null: not logged.
+/// `trace`: where steps are logged as they occur; null: not logged.
 [[nodiscard]] RouteCampaignReport run_route_campaign(std::uint64_t seed,
                                                      std::FILE* trace = nullptr);
 

@@ -76,7 +76,7 @@ protected:
     return managed_->has_manager() && life().current() != nullptr &&
            life().installing() == nullptr && life().next() == nullptr;
   }
-  [[nodiscard]] bool settles() {
+  [[nodiscard]] bool converges() {
     managed_->run_for(50 * ms);
     return managed_->run_until([&] { return in_force(); }, 10 * s);
   }
@@ -178,7 +178,7 @@ TEST_F(RoutedFabric, a_dead_link_is_a_fault_and_routes_and_trees_are_in_force_ag
   const auto cut = link_of(tree_of(demo));
   ASSERT_TRUE(cut);
   managed_->set_link_up(*cut, false);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   expect_safe(9 * 8);
   EXPECT_NE(life().current()->plan->algorithm, "vtftr_plus") << "that knows no dead links";
   const boost::json::object found = faults();
@@ -213,7 +213,7 @@ TEST_F(RoutedFabric, a_fault_whose_tree_a_switch_does_not_take_is_over_when_it_h
   for (SwitchIndex at = 0; at < 9; ++at) {
     managed_->break_channel(at);
   }
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   managed_->run_for(5 * s);
   bool failed_once = false;
   for (const faults::Fault& fault : log.faults()) {
@@ -231,7 +231,7 @@ TEST_F(RoutedFabric, a_switch_that_dies_and_comes_back_is_one_fault_each_and_get
   for (const LinkIndex link : managed_->fabric().topology().ports(9)) {
     managed_->set_link_up(link, false);
   }
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_EQ(managed_->manager().route_control().log().count(), before + 1)
       << "its links and itself, together: " << boost::json::serialize(faults());
   expect_safe(9 * 8);
@@ -255,7 +255,7 @@ TEST_F(RoutedFabric, a_switch_whose_channel_breaks_goes_on_and_is_brought_in_lin
   managed_->break_channel(4);
   const LinkIndex cut = managed_->fabric().topology().ports(0).back();
   managed_->set_link_up(cut, false);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   expect_safe(9 * 8);
 }
 
@@ -273,7 +273,7 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_with_an_old_table_met_the_new_ones
   ASSERT_EQ(epoch_of(4), old) << "the fault has to happen while it is away";
   expect_safe(9 * 8); // old and new tables beside each other
   ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected() && in_force(); }, 10 * s));
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_EQ(epoch_of(4), epoch_of(0));
   expect_safe(9 * 8);
 }
@@ -291,7 +291,7 @@ TEST_F(RoutedFabric, a_switch_that_dies_under_a_set_being_installed_is_left_out_
   for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
     managed_->set_link_up(link, false);
   }
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_GT(life().current()->epoch, under_way);
   EXPECT_EQ(life().current()->plan->pairs, 8U * 7U);
   expect_safe(8 * 7);
@@ -302,11 +302,11 @@ TEST_F(RoutedFabric, after_a_dead_switch_the_next_fault_is_routed_around_too) {
   for (std::uint32_t root = 16; root < 24; ++root) {
     start("kdft:4x4x1");
     kill(root);
-    ASSERT_TRUE(settles()) << routes();
+    ASSERT_TRUE(converges()) << routes();
     const SwitchIndex leaf = root % 3 * 5;
     const LinkIndex cut = managed_->fabric().topology().ports(leaf)[1 + root % 2];
     managed_->set_link_up(cut, false);
-    ASSERT_TRUE(settles()) << "s" << root << ", link " << cut << ": " << routes();
+    ASSERT_TRUE(converges()) << "s" << root << ", link " << cut << ": " << routes();
     const RouteWalk walk(*managed_, {});
     EXPECT_THAT(walk.problems(), IsEmpty()) << "s" << root << ", link " << cut << routes();
     EXPECT_GE(walk.pairs(), 15U * 14U);
@@ -332,9 +332,9 @@ TEST_F(RoutedFabric, after_a_dead_switch_a_ring_with_chords_survives_a_cut_link)
       options.manager.routes.routes.vcs = vcs;
       start(ring, options);
       kill(0);
-      ASSERT_TRUE(settles()) << routes();
+      ASSERT_TRUE(converges()) << routes();
       managed_->set_link_up(managed_->fabric().topology().ports(1)[port.value], false);
-      ASSERT_TRUE(settles()) << int{vcs} << routes();
+      ASSERT_TRUE(converges()) << int{vcs} << routes();
       expect_safe(5 * 4);
     }
   }
@@ -346,7 +346,7 @@ TEST_F(RoutedFabric,
   options.work_ns = 60 * ms;
   start("kdft:3x3x1", options);
   managed_->run_for(5 * s); // a restarted manager waits for switches
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   const route_controller::Epoch old = life().current()->epoch;
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
   bool answered = false;
@@ -356,7 +356,7 @@ TEST_F(RoutedFabric,
     answered = life().current()->epoch > old;
   }
   EXPECT_TRUE(answered) << routes();
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   expect_safe(9 * 8);
 }
 
@@ -374,7 +374,7 @@ TEST_F(RoutedFabric, a_manager_that_starts_again_sends_switches_nothing_that_the
   ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected() && in_force(); }, 20 * s))
       << routes();
   managed_->run_for(100 * ms);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_GT(life().current()->epoch, epoch) << "epochs go on";
   EXPECT_EQ(life().current()->plan->change, route_controller::Change::at_once);
   for (SwitchIndex at = 0; at < 15; ++at) {
@@ -403,11 +403,11 @@ TEST_F(RoutedFabric, a_refused_set_leaves_the_old_one_in_force_and_says_why) {
   EXPECT_EQ(life().current()->epoch, epoch);
   EXPECT_EQ(managed_->tables_of(0).version(), version);
   EXPECT_THAT(routes(), AllOf(HasSubstr("\"state\":\"refused\""), HasSubstr("shape"),
-                              HasSubstr("those that switches hold stay, by which")));
+                              HasSubstr("switches keep theirs, with which")));
   EXPECT_EQ(faults().at("faults").as_array().front().at("state"), "failed");
   EXPECT_THAT(managed_->manager().not_ready_because(), HasSubstr("refused"));
   managed_->manager().reconfigure(options.manager.routes);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_EQ(managed_->manager().not_ready_because(), "");
   expect_safe(9 * 8);
 }
@@ -418,22 +418,22 @@ TEST_F(RoutedFabric, a_switch_that_comes_back_has_a_table_whatever_algorithm_was
   start("kdft:3x3x1", options);
   EXPECT_EQ(life().current()->plan->algorithm, "vtftr");
   kill(4);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), false);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   managed_->restart(4);
   for (const LinkIndex link : managed_->fabric().topology().ports(4)) {
     managed_->set_link_up(link, true);
   }
   ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected(); }, 5 * s));
   managed_->run_for(3 * s);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_NE(managed_->tables_of(4).routes(), nullptr);
   EXPECT_THAT(routes(), HasSubstr("vtftr routes round dead leaves only"));
   expect_safe(9 * 8);
   managed_->set_link_up(managed_->fabric().topology().ports(0).back(), true);
   managed_->run_for(3 * s);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_EQ(life().current()->plan->algorithm, "vtftr") << routes();
 }
 
@@ -463,7 +463,7 @@ TEST_F(RoutedFabric, a_set_that_stops_half_way_is_reported_and_another_one_follo
     managed_->set_link_up(link, true);
     ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected(); }, 20 * s));
     managed_->run_for(2 * s);
-    ASSERT_TRUE(settles()) << routes();
+    ASSERT_TRUE(converges()) << routes();
     expect_safe(16 * 15);
     EXPECT_EQ(managed_->manager().not_ready_because(), "");
   }
@@ -482,7 +482,7 @@ TEST_F(RoutedFabric, a_drained_root_is_out_of_use_stays_so_over_a_restart_and_co
   ASSERT_TRUE(managed_->run_until(
       [&] { return drain("s9", Verb::look).second.at("safe").as_bool(); }, 5 * s))
       << boost::json::serialize(drain("s9", Verb::look).second) << routes();
-  ASSERT_TRUE(settles());
+  ASSERT_TRUE(converges());
   EXPECT_EQ(managed_->tables_of(9).routes(), nullptr);
   expect_safe(9 * 8);
   for (std::uint16_t t = 0; t < max_trees; ++t) {
@@ -492,12 +492,12 @@ TEST_F(RoutedFabric, a_drained_root_is_out_of_use_stays_so_over_a_restart_and_co
   managed_->kill_manager();
   managed_->start_manager();
   ASSERT_TRUE(managed_->run_until([&] { return managed_->all_connected() && in_force(); }, 20 * s));
-  ASSERT_TRUE(settles());
+  ASSERT_TRUE(converges());
   EXPECT_TRUE(drain("s9", Verb::look).second.at("safe").as_bool());
   EXPECT_EQ(managed_->tables_of(9).routes(), nullptr);
 
   EXPECT_EQ(drain("s9", Verb::undrain).first, 202U);
-  ASSERT_TRUE(settles());
+  ASSERT_TRUE(converges());
   EXPECT_FALSE(drain("s9", Verb::look).second.at("drained").as_bool());
   EXPECT_NE(managed_->tables_of(9).routes(), nullptr);
   expect_safe(9 * 8);
@@ -509,10 +509,10 @@ TEST_F(RoutedFabric, a_drain_that_cuts_hosts_off_is_refused_unless_forced) {
   const auto [status, body] = drain("s4", Verb::drain);
   EXPECT_EQ(status, 409U);
   EXPECT_THAT(std::string(body.at("message").as_string()),
-              AllOf(HasSubstr("2 hosts hang on s4 (h8, h9)"), HasSubstr("--force")));
+              AllOf(HasSubstr("2 hosts are attached to s4 (h8, h9)"), HasSubstr("--force")));
   EXPECT_EQ(drain("s77", Verb::drain).first, 404U);
   EXPECT_EQ(drain("s4", Verb::drain, true).first, 202U);
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_EQ(life().current()->plan->pairs, 8U * 7U);
   EXPECT_TRUE(drain("s4", Verb::look).second.at("safe").as_bool());
 }
@@ -529,7 +529,7 @@ TEST_F(RoutedFabric, a_link_that_flaps_is_left_out_until_it_is_quiet) {
     managed_->set_link_up(link, true);
     managed_->run_for(15 * ms);
   }
-  ASSERT_TRUE(settles()) << routes();
+  ASSERT_TRUE(converges()) << routes();
   EXPECT_THAT(routes(), HasSubstr("\"flaps\":"));
   EXPECT_NE(life().current()->plan->algorithm, "vtftr_plus") << "the link counts as dead";
   expect_safe(9 * 8);
@@ -559,7 +559,7 @@ TEST_P(RoutedWithBareSwitch, link_events_are_answered) {
     managed_->set_link_up(link, false);
     managed_->run_for(50 * ms);
     managed_->set_link_up(link, true);
-    ASSERT_TRUE(settles()) << routes();
+    ASSERT_TRUE(converges()) << routes();
   }
   const unicast::Verification found = walked();
   EXPECT_TRUE(found.safe()) << found.describe(unicast::network_of(managed_->manager().graph()));

@@ -129,7 +129,7 @@ RunReport different_counts(const RunOptions& options) {
   run.expect(run.fabric().run_until(all_know, run.fabric().now() + milliseconds(40)),
              "every member learns whose counts differ, and both counts");
   for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
-    run.expect(group.completed_pieces(rank) == 0, "nobody has a result");
+    run.expect(group.completed_pieces(rank) == 0, "no member has a result");
   }
   run.fabric().run_until(run.fabric().now() + milliseconds(1));
   run.expect(run.fabric().descriptors_in_use() == 0, "the engines are free again at once");
@@ -138,7 +138,7 @@ RunReport different_counts(const RunOptions& options) {
 }
 
 constexpr std::array scenarios = {
-    Scenario{"dead_member_is_named", "a dead member, engines armed: all are notified who it is",
+    Scenario{"dead_member_is_named", "a dead member, engines armed: all members learn who it is",
              dead_member_is_named, 5},
     Scenario{"dead_member_ends_the_group",
              "with a member time-out the group ends, and says for whom", dead_member_ends_the_group,

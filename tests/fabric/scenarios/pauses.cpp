@@ -128,7 +128,7 @@ RunReport stuck_receiver(const RunOptions& options) {
   fabric.run_until(p.begin + detection_ns / 2);
   const std::uint64_t halfway = p.to_neighbour->received;
   fabric.run_until(TimeNs{found_out.value - microseconds(20)});
-  run.expect(given_up(run.fabric()).empty(), "nobody is given up before it is time");
+  run.expect(given_up(run.fabric()).empty(), "no class is given up before its time");
   run.expect(p.to_neighbour->received == halfway && halfway < p.to_neighbour->frames,
              "the flow to the neighbour stands still behind the stuck one");
   fabric.run_until(found_out + milliseconds(2));

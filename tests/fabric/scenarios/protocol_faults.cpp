@@ -126,7 +126,7 @@ RunReport lost_last_words(const RunOptions& options) {
   run.finish();
   run.expect(fault.done >= 2, "the last result and that of the leave were lost");
   for (std::uint32_t rank = 0; rank < demo.group->size(); ++rank) {
-    run.expect(!demo.group->member(rank).abandoned(), "nobody gave up on the others");
+    run.expect(!demo.group->member(rank).abandoned(), "no member gave up on the others");
   }
   return run.report();
 }
@@ -179,7 +179,7 @@ RunReport delayed_duplicates_from_above(const RunOptions& options) {
   run.expect(fault.done == twice, "the fault struck");
   const collective::Statistics s = group.statistics();
   run.expect(s.reordered == twice, "the leaf took none of them for news");
-  run.expect(s.retried == 0 && s.requests_sent == 0, "nobody had to ask again");
+  run.expect(s.retried == 0 && s.requests_sent == 0, "no member had to ask again");
   return run.report();
 }
 
@@ -259,7 +259,7 @@ RunReport duplicated_partial(const RunOptions& options) {
   run.finish();
   run.expect(fault.done == 1, "the fault struck");
   run.expect(demo.group->statistics().double_counted > 0,
-             "the root refused a count that was not made of everybody once");
+             "the root refused a count that did not include each member once");
   return run.report();
 }
 
@@ -469,7 +469,7 @@ constexpr std::array scenarios = {
     Scenario{"lost_arm_to_switch", "the nth arm into a switch is lost", lost_arm_to_switch},
     Scenario{"lost_arm_to_host", "arms to one member are lost", lost_arm_to_host},
     Scenario{"lost_result", "one member misses a result", lost_result},
-    Scenario{"lost_result_for_all", "results are lost for everybody", lost_result_for_all},
+    Scenario{"lost_result_for_all", "results are lost for all members", lost_result_for_all},
     Scenario{"lost_last_words", "a member misses the last result and the leave's", lost_last_words},
     Scenario{"requests_of_all", "all leaves ask for a result at once: one answer", requests_of_all},
     Scenario{"delayed_duplicates_from_above", "a leaf hears the root's old words again",

@@ -120,7 +120,7 @@ RunReport rdma_many_to_one(const RunOptions& options) {
   Run& run = trimming.run;
   run.expect(dropping.timeouts > 100 && trimming.trimmed() > 1'000, "there was no room for all");
   run.expect(2 * trimming.took_ns < dropping.took_ns,
-             fmt::format("who is told at once is done in less than half of the time: {} us, {} us",
+             fmt::format("a notified host is done in less than half of the time: {} us, {} us",
                          trimming.took_ns / 1'000, dropping.took_ns / 1'000));
   run.expect(
       3 * trimming.timeouts < 2 * dropping.timeouts,
@@ -302,9 +302,9 @@ RunReport rdma_sink_restarts(const RunOptions& options) {
   const rdma::RegionKey key = sink.serve(memory);
   run.expect(key.value != old_key.value, "the region has another key");
   run.fabric().run_until([&] { return source.idle(); }, run.fabric().now() + seconds(1));
-  run.expect(source.idle() && source.failed() == 1, "the source is told that its transfer is over");
+  run.expect(source.idle() && source.failed() == 1, "the source learns that its transfer is over");
   run.expect(sink.node().counters().zombie > 0, "frames of old transfers came, and were refused");
-  run.expect(all_are(memory, owners), "and harm nobody");
+  run.expect(all_are(memory, owners), "and have no effect on others");
   const std::vector<std::byte> new_data = pattern(memory.size(), run.random());
   source.write(sink, key, new_data, 0);
   run.fabric().run_until([&] { return source.idle(); }, run.fabric().now() + seconds(1));

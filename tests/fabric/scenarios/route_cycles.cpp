@@ -105,7 +105,7 @@ RunReport routed_ring_deadlocks(const RunOptions& options) {
   f.fabric().run_until(begin + (detection_ns - microseconds(100)));
   f.run.expect(f.flows.received() == received && received < f.flows.sent(),
                "the ring stands still, with frames in it");
-  f.run.expect(given_up(f.fabric()).empty(), "before the time is over nobody is given up");
+  f.run.expect(given_up(f.fabric()).empty(), "no class is given up before its time");
   f.run.finish();
   const auto named = given_up(f.fabric());
   f.run.expect(!named.empty(), "the watchdog names the cycle");
@@ -116,7 +116,7 @@ RunReport routed_ring_deadlocks(const RunOptions& options) {
   }
   f.flows.expect_explained();
   f.run.expect(f.flows.lost("paused_too_long") > 0, "and what it costs to break it has a name");
-  f.run.expect(f.flows.all_sent(), "then everybody goes on");
+  f.run.expect(f.flows.all_sent(), "then all hosts continue");
   return f.run.report();
 }
 

@@ -340,7 +340,7 @@ constexpr std::array scenarios = {
     Scenario{"wrong_cookie_dropped", "the same, dropped by the switches", wrong_cookie_dropped, 5},
     Scenario{"wrong_vni", "a permitted VNI that is not the group's", wrong_vni, 5},
     Scenario{"forbidden_vni", "a VNI that the edge port does not permit", forbidden_vni, 5},
-    Scenario{"spoofed_source", "somebody else's source address", spoofed_source, 5},
+    Scenario{"spoofed_source", "another host's source address", spoofed_source, 5},
     Scenario{"not_on_tree", "frames from a port that is not on the tree", not_on_tree, 5},
     Scenario{"arm_from_below", "an arm from a member that is not a root", arm_from_below, 5},
     Scenario{"reserved_opcode", "an operator there is not", reserved_opcode, 5},

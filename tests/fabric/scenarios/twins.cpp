@@ -173,8 +173,8 @@ RunReport single_tree_repaired(const RunOptions& options) {
   restart_at_the_end(fabric, spine);
   run.finish();
   run.expect(group.statistics().retried > 0, "the root asked again");
-  run.expect(group.longest_ns() > milliseconds(20), "somebody waited for the retry");
-  run.expect(group.longest_ns() < milliseconds(200), "nobody waited for much more");
+  run.expect(group.longest_ns() > milliseconds(20), "a member waited for the retry");
+  run.expect(group.longest_ns() < milliseconds(200), "no member waited for much more");
   return run.report();
 }
 

@@ -37,7 +37,8 @@ RunReport undisturbed(const RunOptions& options) {
   run.finish();
   const collective::Statistics s = group.statistics();
   run.expect(s.reduction_frames * group.size() == s.completed, "one frame per piece at the root");
-  run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0, "nobody asked for anything");
+  run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0,
+             "no host asked for anything");
   run.expect(s.malformed == 0 && s.outbox_full == 0, "nothing was in vain");
   return run.report();
 }
@@ -115,7 +116,7 @@ RunReport straggler(const RunOptions& options) {
   run.finish();
   const collective::Statistics s = group.statistics();
   run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0,
-             fmt::format("nobody asks for member {}, but: {} overdue, {} retried, {} requested",
+             fmt::format("no host asks for member {}, but: {} overdue, {} retried, {} requested",
                          *setup.straggler, s.overdue, s.retried, s.requests_sent));
   return run.report();
 }
@@ -193,13 +194,13 @@ RunReport fill_slow_links(const RunOptions& options) {
   const double share =
       least_ns / static_cast<double>(elapsed_ns(group.completed_at(), group.first_completed_at()));
   run.expect(share >= 0.95, fmt::format("0.95 of the link's payload rate, not {:.3f}", share));
-  run.expect(group.statistics().retried == 0, "nobody was taken for late");
+  run.expect(group.statistics().retried == 0, "no host was taken for late");
   run.finish();
   return run.report();
 }
 
 constexpr std::array scenarios = {
-    Scenario{"vectors", "vectors without faults: one frame a piece, nobody asks", undisturbed, 10},
+    Scenario{"vectors", "vectors without faults: one frame a piece, no host asks", undisturbed, 10},
     Scenario{"vectors_of_words", "vectors in groups of eight and 32 bytes", of_words, 4},
     Scenario{"vectors_under_faults", "random fabrics, slots, lengths, faults: every element right",
              under_faults, 60},

@@ -117,7 +117,7 @@ def faulty():
         ("hello, NID", "bad_nid", hello_changed(known["host hello"], 16, b"\x00\x0f\xf8\x00", 47)),
         ("hello, leaves", "leaves", hello_changed(switch, 20, b"\0\0", 34)),
         ("link hello, interval", "bad_interval", hello_changed(link, 20, b"\0\0", 36)),
-        ("link hello, hears nobody", "one_way", hello_changed(link, 23, b"\0", 36)),
+        ("link hello, hears no neighbour", "one_way", hello_changed(link, 23, b"\0", 36)),
         ("link hello, heard port", "bad_port", hello_changed(link, 34, b"\x40", 36)),
         ("other packets that begin with 0", "wrong_version", changed(switch, 3, b"\x43")),
     ]
@@ -279,7 +279,7 @@ def test_payloads_of_every_shape():
 
 def test_rdma():
     expect("RDMA RQT", kind="RDMA RQT", rdma__frames="2", rdma__length="1500", rdma__key="0x1122334400050006",
-           rdma__incarnation="0x0f1e2d3c4b5a6978", rdma__proof="0x0000000000000000", rdma__lane="0",
+           rdma__incarnation="0x0f1e2d3c4b5a6978", rdma__proof="0x0000000000000000", rdma__slot="0",
            rdma__nonce_low="0xcafe", rdma__nonce_high="0xf00d", rdma__frame_payload="1444", rdma__crc__status="1",
            rdma__header_check__status="1", rdma__immediate="0x8877665544332211", rdma__offset="0x0000000000010000",
            nid=["0x00012345", "0x00000101"])  # fmt: skip

@@ -141,15 +141,15 @@ def test_an_arrow_to_a_room_that_is_not_in_the_table():
            r"shell uses cellar, which is no other room")
 
 
-def test_an_arrow_that_nobody_uses():
+def test_an_unused_arrow():
     expect({"shell/shell.hpp": ('#include "low/types.hpp"\n', "")}, r"rooms.toml:\d+: shell does not use low")
 
 
-def test_a_library_that_nobody_uses():
+def test_an_unused_library():
     expect({"core/core.hpp": ("#include <fmt/format.h>\n", "")}, r"rooms.toml:\d+: core is not with fmt")
 
 
-def test_an_exception_is_allowed_until_nobody_needs_it():
+def test_an_exception_is_allowed_while_it_is_needed():
     until = {"docs/develop/rooms.toml": ('with = ["fmt"]', 'with = ["fmt"]\nuntil = { "shell/plain" = "why" }')}
     expect(until, r"core does not use shell/plain(.|\n)*until")
     expect({**until, "core/core.cpp": ("#include <vector>", '#include "shell/plain.hpp"')})
@@ -220,7 +220,7 @@ def test_another_rooms_namespace_is_for_declaring_its_classes_only():
            r"shell.hpp:5: opens namespace tributary::core")
 
 
-def test_a_header_from_outside_that_nobody_has_named():
+def test_a_header_from_outside_that_is_not_listed():
     expect({"core/core.cpp": ("<vector>", "<sqlite3.h>")}, r"core.cpp:2: includes <sqlite3.h>, which is not in the table")
 
 

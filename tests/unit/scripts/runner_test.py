@@ -350,10 +350,10 @@ def test_a_second_release_runs_what_no_sanitizer_runs_and_a_filter_asks_for_anyt
     try:
         for name in ("TRIBUTARY_EVERY_BUILD", "GTEST_FILTER", "TRIBUTARY_GUESTS_ONLY"):
             os.environ.pop(name, None)
-        assert all(builds.runs_under(module, "") for module in ("mpi", "ports", "turn"))
+        assert all(builds.runs_under(module, "") for module in ("mpi", "ports", "in_switch"))
         assert not builds.runs_under("mpi", "address,undefined") and builds.runs_under("ports", "address,undefined")
         os.environ["TRIBUTARY_GUESTS_ONLY"] = "1"
-        assert [builds.runs_under(module, "") for module in ("mpi", "launch_groups", "ports", "turn")] == [True, True, False, False]
+        assert [builds.runs_under(module, "") for module in ("mpi", "launch_groups", "ports", "in_switch")] == [True, True, False, False]
         os.environ["GTEST_FILTER"] = "ports.*"
         assert builds.runs_under("ports", "")
     finally:

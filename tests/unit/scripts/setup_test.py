@@ -87,7 +87,7 @@ def test_a_line_of_another_release_does_not_count():
     assert code == 1 and said == "setup: missing: x\n", said
 
 
-def test_dpkg_asks_nobody_about_a_file_that_was_changed():
+def test_dpkg_asks_no_question_about_a_file_that_was_changed():
     here = machine("x # why\n", known=["x"])
     here.run()
     installing = [line for line in here.asked() if " install " in line and "--assume-no" not in line]

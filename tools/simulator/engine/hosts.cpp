@@ -39,7 +39,7 @@ void Engine::send_from_host(std::uint32_t host) {
     return;
   }
   const std::uint32_t destination = traffic_.destination(host);
-  if (destination == Traffic::nobody) {
+  if (destination == Traffic::no_host) {
     source.created = Traffic::never;
     return;
   }

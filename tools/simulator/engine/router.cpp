@@ -39,8 +39,8 @@ void Router::port_is_down(unicast::Network::End end) {
   std::ranges::fill(memory_[end.at], Remembered{});
 }
 
-forwarding_table::Decision Router::decide_anew(const Input& in, std::uint32_t destination,
-                                               std::uint32_t entropy) {
+forwarding_table::Decision Router::decide_uncached(const Input& in, std::uint32_t destination,
+                                                   std::uint32_t entropy) {
   const forwarding_table::SwitchTable& table = *tables_[in.at];
   if (destination >= table.destinations) {
     return {};

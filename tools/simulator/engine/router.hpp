@@ -72,7 +72,7 @@ public:
         return {known.outcome, known.lowest_vc, known.highest_vc, pick(known, entropy), false};
       }
     }
-    return decide_anew(in, destination, entropy);
+    return decide_uncached(in, destination, entropy);
   }
   /// All possible ports. Requires a destination that `decide` forwards to.
   [[nodiscard]] forwarding_table::Candidates candidates(const Input& in,
@@ -91,8 +91,8 @@ private:
     return static_cast<forwarding_table::Port>(from.in_a_row ? from.first + n
                                                              : nth_bit(from.ports, n));
   }
-  [[nodiscard]] forwarding_table::Decision decide_anew(const Input& in, std::uint32_t destination,
-                                                       std::uint32_t entropy);
+  [[nodiscard]] forwarding_table::Decision
+  decide_uncached(const Input& in, std::uint32_t destination, std::uint32_t entropy);
 
   std::vector<const forwarding_table::SwitchTable*> tables_; ///< by switch
   std::vector<std::vector<Remembered>> memory_; ///< by switch: by class and vc, by action

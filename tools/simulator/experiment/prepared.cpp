@@ -204,13 +204,13 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
       throw ExperimentError("a fault during the run is of something that is dead already");
     }
     const auto sees = [&](std::uint32_t s, std::uint32_t port) {
-      happenings_.push_back({seen,
-                             Happening::Kind::port_seen_down,
-                             {s, static_cast<forwarding_table::Port>(port)},
-                             0});
+      events_.push_back({seen,
+                         TimedEvent::Kind::port_seen_down,
+                         {s, static_cast<forwarding_table::Port>(port)},
+                         0});
     };
     const auto dies = [&](std::uint32_t s) {
-      happenings_.push_back({tick, Happening::Kind::switch_dies, {s, 0}, 0});
+      events_.push_back({tick, TimedEvent::Kind::switch_dies, {s, 0}, 0});
       for (std::uint32_t port = 0; port < network_.ports(s); ++port) {
         const Network::End far = *network_.peer({s, static_cast<forwarding_table::Port>(port)});
         sees(far.at, far.port);
@@ -226,14 +226,14 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
     if (fault.part.kind == Part::Kind::leaf) {
       const std::uint32_t leaf = first_new(more.leaves, known.leaves);
       dies(leaf);
-      happenings_.push_back({notified, Happening::Kind::hosts_notified, {leaf, 0}, 0});
+      events_.push_back({notified, TimedEvent::Kind::hosts_notified, {leaf, 0}, 0});
     } else if (fault.part.kind == Part::Kind::root) {
       dies(shape_->switch_of_root(first_new(more.roots, known.roots)));
     } else {
       const std::uint32_t link = first_new(more.links, known.links);
       const Network::End near{link / shape_->leaf_ports(),
                               static_cast<forwarding_table::Port>(link % shape_->leaf_ports())};
-      happenings_.push_back({tick, Happening::Kind::link_dies, near, 0});
+      events_.push_back({tick, TimedEvent::Kind::link_dies, near, 0});
       sees(near.at, near.port);
       sees(network_.peer(near)->at, network_.peer(near)->port);
     }
@@ -242,11 +242,11 @@ void Prepared::plan_later(unicast::Algorithm& algorithm, Faults known) {
     const auto set = static_cast<std::uint32_t>(tables_.size() - 1);
     const std::uint64_t spread = tick_of(experiment_.table_spread_ns);
     for (std::uint32_t s = 0; s < network_.switches(); ++s) {
-      happenings_.push_back(
-          {notified + random.below(spread), Happening::Kind::table_swap, {s, 0}, set});
+      events_.push_back(
+          {notified + random.below(spread), TimedEvent::Kind::table_swap, {s, 0}, set});
     }
   }
-  std::ranges::stable_sort(happenings_, {}, &Happening::tick);
+  std::ranges::stable_sort(events_, {}, &TimedEvent::tick);
 }
 
 } // namespace tributary::simulator::experiment

@@ -24,8 +24,8 @@ struct Times {
   std::uint64_t watchdog = 1;
 };
 
-/// Something that happens during a run.
-struct Happening {
+/// A fault, or a change of tables, at a time of the run.
+struct TimedEvent {
   enum class Kind : std::uint8_t {
     switch_dies,
     link_dies,
@@ -57,7 +57,7 @@ public:
   /// The initial tables, then those after each later fault.
   [[nodiscard]] const std::vector<unicast::TableSet>& tables() const { return tables_; }
   /// In order of time.
-  [[nodiscard]] const std::vector<Happening>& happenings() const { return happenings_; }
+  [[nodiscard]] const std::vector<TimedEvent>& events() const { return events_; }
   /// Names of the leaves, roots and links that are dead from the beginning.
   [[nodiscard]] const std::vector<std::string>& dead() const { return dead_; }
 
@@ -79,7 +79,7 @@ private:
   HostPlaces places_;
   std::unique_ptr<unicast::PortStates> up_;
   std::vector<unicast::TableSet> tables_;
-  std::vector<Happening> happenings_;
+  std::vector<TimedEvent> events_;
   std::vector<std::string> dead_;
 };
 

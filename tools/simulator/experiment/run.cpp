@@ -16,17 +16,16 @@ namespace {
 constexpr std::uint64_t stream_of_traffic = 3;
 constexpr std::uint64_t stream_of_routes = 4;
 
-void apply(const Happening& happening, const Prepared& prepared, Engine& engine, Traffic& traffic) {
-  switch (happening.kind) {
-  case Happening::Kind::switch_dies: engine.kill_switch(happening.at.at); break;
-  case Happening::Kind::link_dies: engine.kill_link(happening.at); break;
-  case Happening::Kind::port_seen_down: engine.notice(happening.at); break;
-  case Happening::Kind::table_swap:
-    engine.use_table(happening.at.at,
-                     prepared.tables()[happening.tables].switches[happening.at.at]);
+void apply(const TimedEvent& event, const Prepared& prepared, Engine& engine, Traffic& traffic) {
+  switch (event.kind) {
+  case TimedEvent::Kind::switch_dies: engine.kill_switch(event.at.at); break;
+  case TimedEvent::Kind::link_dies: engine.kill_link(event.at); break;
+  case TimedEvent::Kind::port_seen_down: engine.notice(event.at); break;
+  case TimedEvent::Kind::table_swap:
+    engine.use_table(event.at.at, prepared.tables()[event.tables].switches[event.at.at]);
     break;
-  case Happening::Kind::hosts_notified: {
-    const Fabric::Switch& at = prepared.fabric().switches()[happening.at.at];
+  case TimedEvent::Kind::hosts_notified: {
+    const Fabric::Switch& at = prepared.fabric().switches()[event.at.at];
     std::vector<std::uint32_t> hosts;
     for (std::uint32_t p = at.links; p < at.ports; ++p) {
       hosts.push_back(at.first_host + p - at.links);
@@ -96,14 +95,13 @@ Result run(const Prepared& prepared, double load, std::uint64_t seed, const Prog
       engine.start_measuring();
       lag_before = engine.lag_of_hosts();
     }
-    while (next < prepared.happenings().size() &&
-           prepared.happenings()[next].tick <= engine.now()) {
-      apply(prepared.happenings()[next++], prepared, engine, traffic);
+    while (next < prepared.events().size() && prepared.events()[next].tick <= engine.now()) {
+      apply(prepared.events()[next++], prepared, engine, traffic);
     }
     std::uint64_t stop = std::min(end, look);
     stop = engine.now() < times.warm_up ? std::min(stop, times.warm_up) : stop;
-    if (next < prepared.happenings().size()) {
-      stop = std::min(stop, prepared.happenings()[next].tick);
+    if (next < prepared.events().size()) {
+      stop = std::min(stop, prepared.events()[next].tick);
     }
     engine.run(stop - engine.now());
     if (engine.goes_round()) {

@@ -58,7 +58,7 @@ std::string table_text(const Report& report, const terminal::Display& display) {
     }
     if (r.verdict == Verdict::deadlock) {
       below +=
-          fmt::format("load {:.3f}: deadlock at tick {}, {} buffers wait for ever; {} of them "
+          fmt::format("load {:.3f}: deadlock at tick {}, {} buffers wait forever; {} of them "
                       "in a circle: {}\n",
                       r.load, r.ticks, r.stuck_buffers, r.circle.size(), fmt::join(r.circle, ", "));
     }

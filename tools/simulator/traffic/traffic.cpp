@@ -50,7 +50,7 @@ Traffic::Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_
     Host& host = hosts_[h];
     if (spec_.pattern == Pattern::listed) {
       senders_ += host.listed != host.listed_end ? 1 : 0;
-    } else if (alive_[h] && (!has_partners || host.partner != nobody)) {
+    } else if (alive_[h] && (!has_partners || host.partner != no_host)) {
       ++senders_;
     } else {
       alive_[h] = false;
@@ -66,7 +66,7 @@ Traffic::Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_
 void Traffic::pair_up(const HostPlaces& places, Random random) {
   const auto count = static_cast<std::uint32_t>(targets_.size());
   const auto pair = [&](std::uint32_t from, std::uint32_t to) {
-    hosts_[from].partner = to != from && alive_[from] && alive_[to] ? to : nobody;
+    hosts_[from].partner = to != from && alive_[from] && alive_[to] ? to : no_host;
   };
   switch (spec_.pattern) {
   case Pattern::uniform: break;
@@ -191,7 +191,7 @@ std::uint32_t Traffic::destination(std::uint32_t host) {
     return to == host ? targets_.back() : to;
   };
   switch (spec_.pattern) {
-  case Pattern::uniform: return targets_.size() < 2 ? nobody : any();
+  case Pattern::uniform: return targets_.size() < 2 ? no_host : any();
   case Pattern::hotspot: {
     if (of.random.chance(spec_.hot_share) && !hot_.empty()) {
       const std::uint32_t to = hot_[of.random.below(hot_.size())];
@@ -199,7 +199,7 @@ std::uint32_t Traffic::destination(std::uint32_t host) {
         return to;
       }
     }
-    return targets_.size() < 2 ? nobody : any();
+    return targets_.size() < 2 ? no_host : any();
   }
   case Pattern::listed: return spec_.listed[of.listed].destination;
   case Pattern::permutation:
@@ -215,8 +215,8 @@ void Traffic::exclude(std::span<const std::uint32_t> hosts) {
   std::erase_if(targets_, is_one);
   std::erase_if(hot_, is_one);
   for (Host& host : hosts_) {
-    if (host.partner != nobody && is_one(host.partner)) {
-      host.partner = nobody;
+    if (host.partner != no_host && is_one(host.partner)) {
+      host.partner = no_host;
     }
   }
 }

@@ -79,14 +79,14 @@ public:
 class Traffic {
 public:
   static constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-  static constexpr std::uint32_t nobody = 0xFFFFFFFF;
+  static constexpr std::uint32_t no_host = 0xFFFFFFFF;
 
   /// Throws TrafficError.
   Traffic(const TrafficSpec& spec, const HostPlaces& places, std::uint64_t seed);
 
   [[nodiscard]] std::uint64_t first(std::uint32_t host);
   [[nodiscard]] std::uint64_t next(std::uint32_t host, std::uint64_t tick);
-  /// `nobody`: its destination is dead, and was excluded.
+  /// `no_host`: its destination is dead, and was excluded.
   [[nodiscard]] std::uint32_t destination(std::uint32_t host);
   /// From now on no host sends to these.
   void exclude(std::span<const std::uint32_t> hosts);
@@ -97,9 +97,9 @@ public:
 private:
   struct alignas(64) Host {
     Random random{0};
-    std::uint32_t partner = nobody; ///< for patterns with one
-    std::uint32_t in_burst = 0;     ///< packets that follow without a pause
-    std::uint32_t listed = 0;       ///< index of the next one
+    std::uint32_t partner = no_host; ///< for patterns with one
+    std::uint32_t in_burst = 0;      ///< packets that follow without a pause
+    std::uint32_t listed = 0;        ///< index of the next one
     std::uint32_t listed_end = 0;
   };
   /// From 1 on, the number of the first success of many trials.

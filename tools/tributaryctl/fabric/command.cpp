@@ -109,10 +109,11 @@ void add_group(CLI::App& fabric, FabricCommand& command) {
       ->capture_default_str();
   create->add_option("--root-rank", command.root_rank, "Rank of the root")->default_str("any");
   create->add_flag_function(
-      "--turn,!--no-turn", [&](std::int64_t times) { command.turn = times > 0; },
+      "--in-switch-results,!--no-in-switch-results",
+      [&](std::int64_t times) { command.in_switch_results = times > 0; },
       "The switch next to the root adds the root's part, too, and sends results to all; not with "
-      "two trees. Default: as the fabric manager's file says (groups.turn), where all members and "
-      "that switch can");
+      "two trees. Default: as the fabric manager's file says (groups.in_switch_results), where all "
+      "members and that switch can");
   add_job(create);
   create->footer("The first member that joins creates its group, too; this creates it beforehand."
                  "\n\nExamples:\n"

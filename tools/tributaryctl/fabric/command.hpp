@@ -49,7 +49,8 @@ struct FabricCommand : terminal::ManagerOptions {
   std::uint32_t size = 0;
   std::uint32_t trees = 1;
   std::optional<std::uint32_t> root_rank;
-  std::optional<bool> turn; ///< in-switch results of a group; nullopt: as the manager's file says
+  std::optional<bool>
+      in_switch_results; ///< in-switch results of a group; nullopt: as the manager's file says
   // create_job
   std::optional<std::uint32_t> limit;
   std::vector<std::string> hosts; ///< empty: any

@@ -84,9 +84,9 @@ std::string group_view(const Entry& g, const terminal::Display& display) {
   if (const std::string note = g.text("frames_note"); !note.empty()) {
     out += fmt::format("not more because: {}\n", note);
   }
-  if (g.flag("turn")) {
+  if (g.flag("in_switch_results")) {
     out += "the switch next to the root multicasts the results\n";
-  } else if (const std::string note = g.text("turn_note"); !note.empty()) {
+  } else if (const std::string note = g.text("in_switch_note"); !note.empty()) {
     out += fmt::format("no in-switch results because: {}\n", note);
   }
   if (g.has("disjoint")) {
@@ -142,15 +142,16 @@ std::string tree_parts_view(const Entry& t, const terminal::Display& display) {
     for (const Entry& child : part.entries("children")) {
       children += (children.empty() ? "" : " ") + place(child);
     }
-    table.add({{part.text("switch")},
-               {part.text("depth")},
-               {part.text("wait_count") + (part.flag("turn") ? ", turned" : "")},
-               {place(part.entry("parent"))},
-               {children},
-               {figures.text("full")},
-               {figures.text("partial"), Style::warning},
-               {figures.text("late"), Style::warning},
-               {figures.text("stale"), Style::warning}});
+    table.add(
+        {{part.text("switch")},
+         {part.text("depth")},
+         {part.text("wait_count") + (part.flag("in_switch_results") ? ", in-switch results" : "")},
+         {place(part.entry("parent"))},
+         {children},
+         {figures.text("full")},
+         {figures.text("partial"), Style::warning},
+         {figures.text("late"), Style::warning},
+         {figures.text("stale"), Style::warning}});
   }
   return table.text(display);
 }

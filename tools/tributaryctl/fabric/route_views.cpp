@@ -146,7 +146,7 @@ std::string faults_view(const Entry& faults, const terminal::Display& display) {
                {"INSTALLED", right},
                {"TREES", right, 2},
                {"DESTINATIONS", right, 3},
-               {"WHAT HAPPENED", left, 0, 20}});
+               {"EVENT", left, 0, 20}});
   std::string below;
   for (const Entry& fault : faults.entries("faults")) {
     const auto events = fault.entries("events");

@@ -232,8 +232,8 @@ int create_group(ManagerClient& manager, const FabricCommand& command, bool as_j
   if (command.root_rank) {
     body["root_rank"] = *command.root_rank;
   }
-  if (command.turn) {
-    body["turn"] = *command.turn;
+  if (command.in_switch_results) {
+    body["in_switch_results"] = *command.in_switch_results;
   }
   const Answer answer = manager.post("/api/v1/groups", body);
   throw_unless_done(answer, "creating group " + command.name);

@@ -114,7 +114,7 @@ std::string groups(const std::vector<Entry>& list, const terminal::Display& disp
     table.add({{group_name(g)},
                group_state(g),
                {fmt::format("{}/{}", g.number("joined"), g.number("size"))},
-               {tree_numbers(g) + (g.flag("turn") ? ", turned" : "")},
+               {tree_numbers(g) + (g.flag("in_switch_results") ? ", in-switch results" : "")},
                {root_text(g.entry("root"))},
                {g.text("vni")},
                {frames_text(g)},

@@ -78,7 +78,7 @@ void add_quarantine(CLI::App& rdma, RdmaCommand& command) {
     add_vni(*app, command, "In this VNI")->required();
   }
   quarantine->footer("Examples:\n  tributaryctl rdma quarantine h7 --vni 1024");
-  release->footer("Ends the operator's quarantine and the automatic one. Hosts report the peer "
+  release->footer("Ends the quarantine, regardless of who began it. Hosts report the peer "
                   "again if their\ntransfers fail again.\n\n"
                   "Examples:\n  tributaryctl rdma release h7 --vni 1024");
 }

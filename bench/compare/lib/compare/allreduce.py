@@ -21,15 +21,15 @@ ARMED, DISARMED, BEFORE = "tributary", "tributary-disarmed", "tributary-before"
 ROOT = "tributary-root"  # armed, and the root combines; the other armed ones have in-switch results
 OURS = (ARMED, DISARMED, BEFORE, ROOT)
 COSTS = ("processor_us", "waits", "preempted")  # per operation and host
-PATIENCE_SECONDS = 60
+TIMEOUT_SECONDS = 60
 
 
 class RunFailed(Exception):
     """The run of a library failed; the text contains its output."""
 
 
-def tree_of(hosts, turned):
-    return 2 * hosts + int(turned)
+def tree_of(hosts, in_switch):
+    return 2 * hosts + int(in_switch)
 
 
 SLOTS = 128  # of trees with wide frames
@@ -37,7 +37,7 @@ PAYLOAD = {1500: 1408, 9000: 8896}  # of their frames, by MTU
 LONGEST = {1500: 1792, 9000: 9216}  # frames of the switch
 
 
-def switch_config(folder, kind, hosts, wide, mtu, turned, **process):
+def switch_config(folder, kind, hosts, wide, mtu, in_switch, **process):
     """One switch, every host at a port, and for each number of hosts a tree."""
     config = Config(folder / "switch.sock", log_level="warning",
                     **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}), **process)
@@ -46,11 +46,11 @@ def switch_config(folder, kind, hosts, wide, mtu, turned, **process):
     for port in ports:
         switch.port(port, kind=kind, interface=port)
     for count in hosts:
-        tree = tree_of(count, turned)
-        switch.tree(tree, wait_count=count if turned else count - 1, parent=ports[0],
+        tree = tree_of(count, in_switch)
+        switch.tree(tree, wait_count=count if in_switch else count - 1, parent=ports[0],
                     children=ports[1:count])
-        if turned:
-            switch.trees[tree]["turn"] = True
+        if in_switch:
+            switch.trees[tree]["in_switch_results"] = True
         if wide:
             switch.trees[tree].update(slots=SLOTS, payload=PAYLOAD[mtu])
     return config
@@ -71,10 +71,10 @@ class OurLibrary:
             raise places.Missing(f"{self.program} is not built: run 'ninja -C {build}'")
         # An older build is measured with the features it has.
         usage = subprocess.run([self.program], stderr=subprocess.PIPE, text=True, check=False).stderr
-        self.wide, self.turned = "PAYLOAD" in usage, "TURN" in usage and name in (ARMED, BEFORE)
+        self.wide, self.in_switch = "PAYLOAD" in usage, "IN_SWITCH_RESULTS" in usage and name in (ARMED, BEFORE)
 
     def run(self, folder, size, seconds):
-        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, self.turned,
+        config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, self.in_switch,
                                **self.process)
         switch = Switch(self.binaries, config, folder)
         try:
@@ -89,12 +89,12 @@ class OurLibrary:
         if not self.wide:
             return []
         counts = ",".join(map(str, self.counts)) if self.counts else None
-        return [SLOTS, PAYLOAD[self.mtu], *([counts or ""] if counts or self.turned else []),
-                *([1] if self.turned else [])]
+        return [SLOTS, PAYLOAD[self.mtu], *([counts or ""] if counts or self.in_switch else []),
+                *([1] if self.in_switch else [])]
 
     def run_hosts(self, folder, size, seconds):
         armed, cookie = self.name != DISARMED, random.getrandbits(32)
-        tree = tree_of(size, self.turned)
+        tree = tree_of(size, self.in_switch)
         with ExitStack() as stack:
             hosts = [stack.enter_context(processes.running(
                 ["ip", "netns", "exec", host_network.host_name(rank), self.program, folder,
@@ -102,12 +102,12 @@ class OurLibrary:
                  tree, cookie, *self.more()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 text=True)) for rank in range(size)]
-            end = time.monotonic() + PATIENCE_SECONDS
+            end = time.monotonic() + TIMEOUT_SECONDS
             for rank, host in enumerate(hosts):
                 try:
                     _, said = host.communicate(timeout=max(1.0, end - time.monotonic()))
                 except subprocess.TimeoutExpired:
-                    raise RunFailed(f"rank {rank} did not finish in {PATIENCE_SECONDS} s") from None
+                    raise RunFailed(f"rank {rank} did not finish in {TIMEOUT_SECONDS} s") from None
                 if host.returncode:
                     raise RunFailed(f"rank {rank} failed: {said.strip()}")
 
@@ -125,9 +125,9 @@ class TheirLibrary:
             command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
         ) as child:
             try:
-                child.wait(PATIENCE_SECONDS)
+                child.wait(TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
-                raise RunFailed(f"did not finish in {PATIENCE_SECONDS} s") from None
+                raise RunFailed(f"did not finish in {TIMEOUT_SECONDS} s") from None
         if child.returncode:
             raise RunFailed(f"exit code {child.returncode}: {said.read_text().strip()[-500:]}")
 

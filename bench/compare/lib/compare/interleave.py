@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from compare import processes
 
-SETTLE_SECONDS = 0.1
+PAUSE_SECONDS = 0.1
 
 
 class Contender:
@@ -56,7 +56,7 @@ class Slice:
 def one_slice(contender, seconds):
     contender.go_on()
     try:
-        time.sleep(SETTLE_SECONDS)
+        time.sleep(PAUSE_SECONDS)
         before = look(contender)
         time.sleep(seconds)
         after = look(contender)

@@ -21,13 +21,13 @@ def running(command, **options):
         end(child)
 
 
-def end(child, patience_seconds=10):
+def end(child, timeout_seconds=10):
     if child.poll() is None:
         with suppress(ProcessLookupError):
             child.send_signal(signal.SIGCONT)
             child.send_signal(signal.SIGTERM)
         try:
-            child.wait(patience_seconds)
+            child.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()

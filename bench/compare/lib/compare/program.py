@@ -6,7 +6,7 @@
 
 The program runs twice, like scripts/demo: outside it borrows hugepages and opens the file for the
 result, and starts itself again in namespaces of its own (scripts/tributary/isolation.py), where
-everything happens. `measure(options, setting, folder)` runs inside and gives the result, a
+everything runs. `measure(options, setting, folder)` runs inside and gives the result, a
 dictionary with "points", each with its "ratio" and the parts of it.
 """
 
@@ -95,7 +95,7 @@ class Comparison:
         with hugepages.borrowed(self.pages(options)) as huge, result_file(options.json) as result, \
                 tempfile.TemporaryDirectory(prefix="tributary-bench-") as folder:
             if not huge:
-                progress("no hugepages to be had: all contenders use ordinary pages, and are slower")
+                progress("no hugepages available: all contenders use ordinary pages, and are slower")
             command = [sys.executable, *sys.argv, "--inside", "--folder", folder, "--result", str(result)]
             return subprocess.call(isolation.command(command + ["--huge"] * huge), pass_fds=[result])
 

@@ -60,8 +60,8 @@ TEST_F(Log, shows_each_what_concerns_it_and_in_its_form) {
   EXPECT_EQ(woken, 4) << "only who reads all";
 }
 
-TEST_F(Log, nobody_else_s_are_those_of_no_job_and_of_the_reader_s) {
-  const auto own = read({Of::nobody_else, "red", {}});
+TEST_F(Log, own_job_s_are_those_of_no_job_and_of_the_reader_s) {
+  const auto own = read({Of::own_job, "red", {}});
   log.add("job", {{"text", "of red"}, {"job", "red"}});
   log.add("job", {{"text", "of blue"}, {"job", "blue"}});
   log.add("transaction", {{"text", "a transaction"}});
@@ -90,7 +90,7 @@ TEST_F(Log, a_reader_for_whom_nothing_comes_misses_nothing) {
   }
   EXPECT_EQ(woken, 0);
   EXPECT_FALSE(quiet->has_missed());
-  EXPECT_EQ(quiet->seen(), log.last_number()) << "where it goes on, should it come again";
+  EXPECT_EQ(quiet->seen(), log.last_number()) << "where it continues, should it come again";
   const auto again = read({Of::job, "quiet", {}}, quiet->seen());
   EXPECT_THAT(shown_to(*again), IsEmpty()) << "no gap";
   log.add("group", text("its own"), "group_destroyed", {"quiet"});
@@ -100,9 +100,9 @@ TEST_F(Log, a_reader_for_whom_nothing_comes_misses_nothing) {
 
 TEST_F(Log, a_number_of_no_start_is_no_restart) {
   log.add("switch", text("one"));
-  EXPECT_THAT(shown_to(*read({}, 5)).front(), HasSubstr("not given to any event"));
+  EXPECT_THAT(shown_to(*read({}, 5)).front(), HasSubstr("no event has this number"));
   EXPECT_THAT(shown_to(*read({}, (std::uint64_t{9} << 32U) + 1)).front(),
-              HasSubstr("not given to any event"));
+              HasSubstr("no event has this number"));
   EventLog later{3};
   const auto reader = later.read({}, log.last_number(), "now", [] {});
   EXPECT_THAT(shown_to(*reader).front(), HasSubstr("restarted"));

@@ -56,7 +56,7 @@ TEST(allocation_request, says_what_is_wrong_and_where) {
               HasSubstr("of node \"b\""));
   EXPECT_THAT(with(R"({"name": "a", "ranks": [0], "inventory": {}},
                       {"name": "a", "ranks": [1], "inventory": {}})"),
-              HasSubstr("\"a\" is there twice"));
+              HasSubstr("\"a\" occurs twice"));
   EXPECT_THAT(with(R"({"name": "a", "ranks": [-1], "inventory": {}})"), HasSubstr("-1"));
   EXPECT_THAT(with(R"({"name": "a", "ranks": [0]})"), HasSubstr("inventory"));
   EXPECT_THAT(with(R"({"name": "a", "ranks": [0], "inventory": {"interfaces": [{"up": 1}]}})"),

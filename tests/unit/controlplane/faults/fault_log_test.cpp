@@ -22,19 +22,19 @@ TimeNs us(std::uint64_t at) { return {1'000'000'000 + at * 1000}; }
 
 class FaultLogTest : public ::testing::Test {
 protected:
-  void happens(std::string text, std::uint64_t at, Cause cause = Cause::fault) {
-    log.happened(cause, std::move(text), "12:00:00", us(at));
+  void record(std::string text, std::uint64_t at, Cause cause = Cause::fault) {
+    log.record(cause, std::move(text), "12:00:00", us(at));
   }
   const Fault& last() { return log.faults().front(); }
   FaultLog log{log_settings};
 };
 
 TEST_F(FaultLogTest, a_dying_switch_and_its_links_are_one_fault) {
-  happens("link a - spine0 is down", 0);
+  record("link a - spine0 is down", 0);
   EXPECT_EQ(log.due(), us(1000));
-  happens("link b - spine0 is down", 600);
+  record("link b - spine0 is down", 600);
   EXPECT_EQ(log.due(), us(1600)) << "a millisecond after the last one";
-  happens("switch spine0 is down", 900);
+  record("switch spine0 is down", 900);
   EXPECT_EQ(log.count(), 1U);
   EXPECT_THAT(last().events, ElementsAre("link a - spine0 is down", "link b - spine0 is down",
                                          "switch spine0 is down"));
@@ -42,44 +42,44 @@ TEST_F(FaultLogTest, a_dying_switch_and_its_links_are_one_fault) {
 }
 
 TEST_F(FaultLogTest, what_came_back_is_no_fault_unless_something_failed_with_it) {
-  happens("link a - b is up", 0, Cause::recovery);
+  record("link a - b is up", 0, Cause::recovery);
   EXPECT_EQ(last().cause, Cause::recovery);
-  happens("switch c is drained by the operator", 1, Cause::request);
+  record("switch c is drained by the operator", 1, Cause::request);
   EXPECT_EQ(last().cause, Cause::request);
-  happens("link a - c is down", 2);
-  happens("link a - b is up", 3, Cause::recovery);
+  record("link a - c is down", 2);
+  record("link a - b is up", 3, Cause::recovery);
   EXPECT_EQ(last().cause, Cause::fault);
   EXPECT_EQ(log.count(), 1U);
 }
 
 TEST_F(FaultLogTest, a_burst_without_end_is_answered_after_the_longest_time) {
   for (std::uint64_t at = 0; at < 20'000; at += 500) {
-    happens("something", at);
+    record("something", at);
   }
   EXPECT_EQ(log.due(), us(10'000));
   EXPECT_THAT(last().events, SizeIs(4));
   EXPECT_EQ(last().more_events, 36U);
 }
 
-TEST_F(FaultLogTest, a_fault_whose_routes_are_in_force_when_the_next_one_happens_is_installed) {
-  happens("link a - b is down", 0);
+TEST_F(FaultLogTest, a_fault_whose_routes_are_in_force_when_the_next_one_occurs_is_installed) {
+  record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
   EXPECT_TRUE(log.ended(7, "", us(3000)));
   EXPECT_EQ(last().state, FaultState::installing) << "another set is being made";
-  happens("link a - c is down", 3500);
+  record("link a - c is down", 3500);
   EXPECT_EQ(log.faults()[1].state, FaultState::installed);
   EXPECT_EQ(last().state, FaultState::open);
   log.begin_answer();
   log.waits_for(8, us(4500));
-  happens("link a - d is down", 5000);
+  record("link a - d is down", 5000);
   EXPECT_EQ(log.faults()[1].state, FaultState::installing) << "its transaction has not ended";
   log.ended(8, "", us(6000));
   EXPECT_EQ(log.faults()[1].state, FaultState::installed);
 }
 
 TEST_F(FaultLogTest, the_timeline_counts_microseconds_from_the_detection) {
-  happens("link a - b is down", 0);
+  record("link a - b is down", 0);
   log.begin_answer();
   EXPECT_EQ(log.due(), never);
   log.computed(us(1500));
@@ -105,10 +105,10 @@ TEST_F(FaultLogTest, the_timeline_counts_microseconds_from_the_detection) {
   EXPECT_FALSE(log.ended(7, "", us(6000))) << "once";
 }
 
-TEST_F(FaultLogTest, what_happens_while_the_answer_is_computed_belongs_to_it_and_is_answered_anew) {
-  happens("link a - b is down", 0);
+TEST_F(FaultLogTest, an_event_while_the_answer_is_computed_belongs_to_it_and_is_answered_again) {
+  record("link a - b is down", 0);
   log.begin_answer();
-  happens("link c - d is down", 3000);
+  record("link c - d is down", 3000);
   EXPECT_EQ(log.count(), 1U);
   EXPECT_EQ(log.due(), us(4000));
   log.answered(us(3500));
@@ -118,11 +118,11 @@ TEST_F(FaultLogTest, what_happens_while_the_answer_is_computed_belongs_to_it_and
   EXPECT_EQ(last().state, FaultState::installed) << "nothing had to be sent";
 }
 
-TEST_F(FaultLogTest, what_happens_once_switches_are_updated_is_another_fault) {
-  happens("link a - b is down", 0);
+TEST_F(FaultLogTest, an_event_when_switches_are_notified_is_another_fault) {
+  record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
-  happens("link c - d is down", 2500);
+  record("link c - d is down", 2500);
   EXPECT_EQ(log.count(), 2U);
   log.begin_answer();
   log.waits_for(8, us(3000));
@@ -136,7 +136,7 @@ TEST_F(FaultLogTest, what_happens_once_switches_are_updated_is_another_fault) {
 }
 
 TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_reported_with_the_fault) {
-  happens("link a - b is down", 0);
+  record("link a - b is down", 0);
   log.begin_answer();
   log.failed("12 of 240 pairs have no route");
   log.waits_for(7, us(2000));
@@ -148,14 +148,14 @@ TEST_F(FaultLogTest, a_transaction_that_fails_and_a_refused_set_are_reported_wit
               ElementsAre("12 of 240 pairs have no route", "tree 7 is not changed"));
 }
 
-TEST_F(FaultLogTest, what_is_made_anew_is_waited_for_and_answers_two_faults_in_the_end) {
-  happens("link a - b is down", 0);
+TEST_F(FaultLogTest, recomputed_routes_are_waited_for_and_answer_two_faults_in_the_end) {
+  record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
   log.answered(us(2000));
   log.again(7, "routes");
   EXPECT_EQ(last().state, FaultState::installing) << "a switch has come meanwhile";
-  happens("switch c is up", 3000);
+  record("switch c is up", 3000);
   log.begin_answer();
   log.waits_for(8, us(5000));
   log.follows("routes", std::array<std::uint64_t, 1>{8});
@@ -171,8 +171,8 @@ TEST_F(FaultLogTest, what_is_made_anew_is_waited_for_and_answers_two_faults_in_t
   EXPECT_EQ(last().transactions, 1U);
 }
 
-TEST_F(FaultLogTest, what_is_made_anew_and_refused_fails_the_faults_that_wait_for_it) {
-  happens("link a - b is down", 0);
+TEST_F(FaultLogTest, recomputed_routes_that_are_refused_fail_the_faults_that_wait_for_them) {
+  record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
   log.answered(us(2000));
@@ -183,7 +183,7 @@ TEST_F(FaultLogTest, what_is_made_anew_and_refused_fails_the_faults_that_wait_fo
 }
 
 TEST_F(FaultLogTest, trees_that_are_tried_again_are_waited_for_beside_routes) {
-  happens("link a - b is down", 0);
+  record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
   log.waits_for(8, us(2000));
@@ -202,8 +202,8 @@ TEST_F(FaultLogTest, trees_that_are_tried_again_are_waited_for_beside_routes) {
   EXPECT_EQ(last().transactions, 5U);
 }
 
-TEST_F(FaultLogTest, trees_that_nobody_wants_any_more_are_not_waited_for) {
-  happens("link a - b is down", 0);
+TEST_F(FaultLogTest, trees_that_are_no_longer_wanted_are_not_waited_for) {
+  record("link a - b is down", 0);
   log.begin_answer();
   log.waits_for(7, us(2000));
   log.answered(us(2000));
@@ -216,7 +216,7 @@ TEST_F(FaultLogTest, trees_that_nobody_wants_any_more_are_not_waited_for) {
 
 TEST_F(FaultLogTest, the_log_is_bounded_and_forgets_what_it_waited_for) {
   for (std::uint64_t i = 0; i < 10; ++i) {
-    happens("fault " + std::to_string(i), i * 100'000);
+    record("fault " + std::to_string(i), i * 100'000);
     log.begin_answer();
     log.waits_for(i, us(i * 100'000 + 100));
     log.answered(us(i * 100'000 + 100));

@@ -72,7 +72,7 @@ TEST(Jobs, with_a_list_of_hosts_bring_no_others_into_a_group) {
   EXPECT_EQ(fixture->find("j1", "another"), nullptr) << "a refused join leaves no group behind";
 }
 
-TEST(Jobs, with_a_list_of_vnis_have_them_before_anybody_brings_one) {
+TEST(Jobs, with_a_list_of_vnis_have_them_before_any_other_job) {
   RegistryFixture fixture;
   fixture.hosts(1, 4);
   ASSERT_TRUE(fixture->create_job("j1", 4, {.hosts = {}, .vnis = {{Vni{2000}, Vni{77}}}}).ok());
@@ -158,7 +158,7 @@ TEST(Jobs, one_that_is_deleted_is_gone_when_its_groups_are) {
   EXPECT_THAT(again.error().message, HasSubstr("1 group still to be removed"));
   EXPECT_EQ(fixture->delete_job("j1", fixture.now).error().kind, group::ErrorKind::not_found);
   EXPECT_EQ(fixture.act().size(), 2U) << "one Gone, one Remove";
-  EXPECT_TRUE(fixture.disk().jobs.at(0).ending);
+  EXPECT_TRUE(fixture.disk().jobs.at(0).deleting);
 
   fixture->removed(id, fixture.now);
   EXPECT_TRUE(fixture->jobs().empty());

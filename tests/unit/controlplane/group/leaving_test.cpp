@@ -130,7 +130,7 @@ TEST(Lease, those_that_are_not_there_for_the_others_are_named_with_their_hosts) 
   };
   EXPECT_EQ(named(), "");
   fixture->lost(Nid{3});
-  EXPECT_EQ(named(), "2 h2 no switch hears of its host; ");
+  EXPECT_EQ(named(), "2 h2 no switch has seen its host; ");
   fixture->located(Nid{3}, fixture.now);
   EXPECT_EQ(named(), "");
   fixture->lost(Nid{2});
@@ -161,7 +161,7 @@ TEST(Lease, one_that_crashes_before_all_are_there_has_never_joined) {
   EXPECT_TRUE(other_host.ok()) << other_host.error().message;
 }
 
-TEST(Lease, when_everybody_crashed_the_trees_are_removed) {
+TEST(Lease, when_all_members_crashed_the_trees_are_removed) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.ready();

@@ -118,7 +118,7 @@ TEST(Multicasts, when_every_member_is_a_root_already_none_is_made) {
   EXPECT_EQ(fixture->groups().size(), 2U);
 }
 
-TEST(Multicasts, that_no_client_was_answered_for_are_answered_again_also_after_a_restart) {
+TEST(Multicasts, that_were_not_answered_are_answered_again_also_after_a_restart) {
   RegistryFixture fixture;
   fixture.job();
   fixture.hosts(1, 3);

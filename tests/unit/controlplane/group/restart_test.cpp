@@ -6,7 +6,7 @@
 namespace tributary::test {
 namespace {
 
-TEST(Restart, a_group_that_waits_for_members_goes_on_waiting_with_time_and_leases_anew) {
+TEST(Restart, a_group_that_waits_for_members_continues_with_new_time_and_leases) {
   RegistryFixture fixture;
   fixture.job();
   fixture.hosts(1, 3);
@@ -126,7 +126,7 @@ TEST(Restart, numbers_that_rested_go_on_resting) {
   EXPECT_EQ(fixture->find(b)->routes[0].number.value, 1U);
 }
 
-TEST(Restart, leaving_goes_on_and_has_its_time_anew) {
+TEST(Restart, leaving_continues_with_its_full_time) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.ready();
@@ -142,7 +142,7 @@ TEST(Restart, leaving_goes_on_and_has_its_time_anew) {
   fixture.expect<group::Remove>();
 }
 
-TEST(Restart, removal_goes_on) {
+TEST(Restart, removal_continues) {
   RegistryFixture fixture;
   fixture.job();
   const GroupId id = fixture.ready();

@@ -231,7 +231,7 @@ TEST(RootOfAGroupBeingRemoved, that_is_not_given_up_in_time_is_named) {
   fixture.now = fixture->find("j1", "second")->deadline;
   fixture->poll(fixture.now);
   EXPECT_THAT(fixture.expect<group::Gone>().group.end_reason.message,
-              HasSubstr("all were there, but group 'first' of job j1"));
+              HasSubstr("all members joined, but group 'first' of job j1"));
 }
 
 /// A group that is being removed, and two that wait for its root.

@@ -49,9 +49,9 @@ std::string text_of(Registry& registry) {
                   registry.vnis().quarantined(), registry.vnis().next_deadline().value);
   for (const group::Job* job : registry.jobs()) {
     const auto whose = registry.job_of_token(job->token);
-    text += fmt::format("job {} {} {} vni {} ending {} opened by its token {}:", job->id,
+    text += fmt::format("job {} {} {} vni {} deleting {} opened by its token {}:", job->id,
                         job->multicast_limit, job->token, job->vni ? job->vni->value : 0,
-                        job->ending, whose.ok());
+                        job->deleting, whose.ok());
     for (const auto& [name, id] : job->groups) {
       text += fmt::format(" {}={}", name, id.value);
     }

@@ -51,7 +51,7 @@ TEST(WideFramesChoice, the_group_itself_may_ask_for_less) {
   EXPECT_THAT(choice.why, HasSubstr("the group takes 1408 bytes and 16 reductions in flight"));
 }
 
-TEST(WideFramesChoice, nobody_gets_what_the_file_does_not_allow_and_multicasts_get_none) {
+TEST(WideFramesChoice, no_group_gets_what_the_file_does_not_allow_and_multicasts_get_none) {
   EXPECT_EQ(wide_frames_choice(of_two(most, most), {}).frames, WideFrames{});
   group::Group multicast = of_two(most, most);
   multicast.multicast = true;

@@ -153,7 +153,7 @@ TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   EXPECT_EQ(allocate(next)->status, 201U);
 }
 
-TEST_F(Allocations, are_what_they_were_when_the_manager_is_started_anew) {
+TEST_F(Allocations, survive_a_restart_of_the_manager) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart(world.disk->load_sound());

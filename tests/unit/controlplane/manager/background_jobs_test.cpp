@@ -120,7 +120,7 @@ TEST_F(BackgroundJobsTest, what_cannot_be_copied_is_handed_over) {
   EXPECT_EQ(taken_in, std::vector{7});
 }
 
-TEST_F(BackgroundJobsTest, work_that_throws_fails_alone_and_its_caller_receives_the_reason) {
+TEST_F(BackgroundJobsTest, work_that_throws_fails_alone_and_its_controller_gets_the_reason) {
   std::vector<std::string> failures;
   const auto fail = [&](std::string_view name, auto thrown) {
     world.beside.give(

@@ -22,7 +22,7 @@ struct Column {
 constexpr std::array columns = {
     Column{"jobs", "id", true},           Column{"jobs", "token", true},
     Column{"jobs", "vni", false},         Column{"jobs", "multicast_limit", false},
-    Column{"jobs", "ending", false},      Column{"jobs", "hosts", true},
+    Column{"jobs", "deleting", false},    Column{"jobs", "hosts", true},
     Column{"jobs", "vnis", true},         Column{"groups", "id", false},
     Column{"groups", "job", true},        Column{"groups", "name", true},
     Column{"groups", "multicast", false}, Column{"groups", "size", false},

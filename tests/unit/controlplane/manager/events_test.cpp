@@ -30,7 +30,7 @@ TEST(events, are_numbered_kept_and_followed) {
   EXPECT_EQ(heard.size(), then);
 }
 
-TEST(events, say_whether_somebody_has_to_act) {
+TEST(events, say_whether_an_operator_has_to_act) {
   World world;
   world.create_job("job");
   world.connect_star("a", 1);
@@ -94,7 +94,7 @@ TEST(events, behind_what_is_kept_or_of_no_number_are_a_gap) {
   const auto late = world.events_of(administrator, first);
   ASSERT_EQ(late.size(), api::EventLog::kept + 1);
   EXPECT_EQ(late[0].kind, "gap");
-  EXPECT_THAT(std::string(late[0].body.at("text").as_string()), HasSubstr("not kept any more"));
+  EXPECT_THAT(std::string(late[0].body.at("text").as_string()), HasSubstr("no longer kept"));
   EXPECT_EQ(late[0].body.at("next").to_number<std::uint64_t>(), late[1].number);
   const auto wild = world.events_of(administrator, late.back().number + 5);
   ASSERT_EQ(wild.size(), api::EventLog::kept + 1);

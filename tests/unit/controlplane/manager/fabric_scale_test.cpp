@@ -329,7 +329,7 @@ TEST(views, count_the_trees_of_a_switch) {
   EXPECT_EQ(given.body().at("trees").to_number<int>(), 2);
 }
 
-TEST(leaving, is_answered_with_as_much_as_the_first_whoever_else_is_there) {
+TEST(leaving, is_answered_with_as_much_as_the_first_in_a_full_fabric) {
   Settings settings;
   settings.groups.leave_limit_ns = 1000 * a_second;
   World world(settings);
@@ -376,7 +376,7 @@ TEST(stored_topology, is_the_graph_again_after_a_restart) {
   EXPECT_EQ(world.stored, 0U) << "nothing changed";
 }
 
-TEST(stored_topology, that_makes_no_sense_is_named_and_found_anew) {
+TEST(stored_topology, that_makes_no_sense_is_named_and_discovered_again) {
   World world;
   records::Snapshot past;
   past.switches = {{0, "leaf", 1, 8, true}};

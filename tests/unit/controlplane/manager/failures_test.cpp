@@ -163,7 +163,7 @@ TEST_F(PlanningFails, of_trees_that_could_be_better_and_the_caller_is_notified) 
   EXPECT_EQ(asked->status, 503U);
   EXPECT_THAT(asked.message(), HasSubstr("std::bad_alloc"));
   world.pass(100 * second);
-  EXPECT_THAT(texts_of(world), Contains(HasSubstr("trees are not moved to where they are better")));
+  EXPECT_THAT(texts_of(world), Contains(HasSubstr("trees are not rebalanced")));
   expect_loads_balance();
   *fails = false;
   world.pass(100 * second);
@@ -189,10 +189,10 @@ TEST(computing_routes, that_fails_is_refused_with_the_reason_and_done_again_afte
   EXPECT_THAT(texts_of(world), Contains(HasSubstr("std::bad_alloc")));
   world.work_fails = false;
   world.pass(10 * second);
-  EXPECT_NE(life.current(), nullptr) << "nobody need ask for it";
+  EXPECT_NE(life.current(), nullptr) << "no request is needed";
 }
 
-TEST(computing_routes, of_before_a_restart_that_fails_costs_no_more_than_that_memory) {
+TEST(computing_routes, from_before_a_restart_that_fails_costs_no_more_than_that_memory) {
   Settings settings;
   settings.routes.routes.enabled = true;
   World world(settings);

@@ -3,7 +3,7 @@
 //   World world;
 //   world.connect_star("leaf", 4);            a switch with four hosts, NIDs 1 to 4
 //   auto answer = world.join("demo", 4, 0, 1);
-//   world.settle();
+//   world.reconcile();
 //   EXPECT_EQ(answer->status, 200U);
 #pragma once
 
@@ -250,7 +250,7 @@ public:
                      .size = size,
                      .trees = trees,
                      .root_rank = std::nullopt,
-                     .turn = asks_turn};
+                     .in_switch_results = asks_in_switch};
     request.rank = rank;
     request.nid = Nid{nid};
     request.wait = std::chrono::milliseconds(wait_ms);
@@ -335,7 +335,7 @@ public:
   Wide wide{};
   records::WideFrames takes{}; ///< of hosts that join from now on
   /// Whether they request in-switch results or refuse them.
-  std::optional<bool> asks_turn = std::nullopt;
+  std::optional<bool> asks_in_switch = std::nullopt;
   /// By session and number: the last tree that switches received.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots

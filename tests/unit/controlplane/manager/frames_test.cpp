@@ -20,7 +20,7 @@ constexpr std::uint64_t place = 128 * 1408;
 class Frames : public TwoLeaves {
 protected:
   Frames() {
-    world.asks_turn = false; // in-switch results need memory, too
+    world.asks_in_switch = false; // in-switch results need memory, too
     world.wide = {.payload = 8896, .slots = 128, .memory = 4 * place, .forms = 0xFE};
     allow(site);
   }
@@ -190,7 +190,7 @@ TEST_F(Frames, a_broken_tree_is_led_over_switches_that_have_room_and_keeps_what_
   EXPECT_THAT(spines_of("wide"), testing::ElementsAre("spine2"));
   EXPECT_EQ(installed("wide").at("spine2").slots(), 128U);
   EXPECT_EQ(shown(api::View::memory, "spine0").at("used").to_number<std::uint64_t>(), 0U)
-      << "it is settled";
+      << "it is in force";
   cut(0, 2);
   world.pass(second);
   const group::Group* const group = world.manager->groups().find("job", "wide");

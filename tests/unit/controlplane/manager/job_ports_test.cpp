@@ -241,7 +241,7 @@ TEST_F(JobPorts, are_those_of_the_jobs_list_for_who_has_but_its_token) {
   const std::string token(made.body().at("sessionToken").as_string());
   ASSERT_EQ(allocate(wanted, {.token = token})->status, 200U);
   EXPECT_THAT(permissions(), UnorderedElementsAre("leaf0:0 VNI 77 of 1, closed"))
-      << "host 10 is nobody's that he may speak for";
+      << "host 10 is not one that he may speak for";
 }
 
 TEST_F(JobPorts, are_given_up_with_the_lease_of_a_launcher_that_is_gone) {
@@ -323,7 +323,7 @@ TEST_F(JobPorts, end_with_the_lease_of_a_dead_node_whose_connection_stays_open) 
   world.pass(120 * second);
 }
 
-TEST_F(JobPorts, have_leases_that_the_job_or_the_administrator_renews_and_nobody_else) {
+TEST_F(JobPorts, have_leases_that_only_the_job_or_the_administrator_renews) {
   fabric(1);
   api::AllocationRequest wanted = request();
   wanted.lease_seconds = 60;

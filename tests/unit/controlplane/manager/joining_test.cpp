@@ -81,7 +81,7 @@ TEST(answers, come_after_the_change_is_stored_and_before_switches_are_updated) {
 }
 
 TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_had_its_time) {
-  constexpr std::uint64_t patience = 3 * World::second;
+  constexpr std::uint64_t timeout = 3 * World::second;
   records::Snapshot past;
   past.epoch = 2;
   past.jobs = {{"job", 4, "token", std::nullopt, false}};
@@ -90,7 +90,7 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
                 {Nid{2}, "b", {0, 1}, true, true},
                 {Nid{3}, "c", {1, 0}, true, true}};
   World world;
-  world.restart(past, patience);
+  world.restart(past, timeout);
   const auto multicast = [&](std::vector<Nid> macs) {
     Given given;
     world.manager->ask<&Manager::create_multicast>(
@@ -104,8 +104,9 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
   ASSERT_TRUE(early.there());
   EXPECT_EQ(early->status, 409U);
   EXPECT_GT(early->retry_after, 0U);
-  EXPECT_THAT(early.message(), HasSubstr("switch leaf is not back yet"));
-  EXPECT_EQ(multicast({Nid{1}, Nid{99}})->status, 422U) << "one that nobody ever heard of";
+  EXPECT_THAT(early.message(),
+              HasSubstr("switch leaf, where some of these hosts were, is not connected yet"));
+  EXPECT_EQ(multicast({Nid{1}, Nid{99}})->status, 422U) << "one that is unknown";
   world.connect_star("leaf", 2);
   const Given back = multicast({Nid{1}, Nid{2}});
   EXPECT_TRUE(!back.there() || back->status == 201) << "it is taken on";
@@ -115,7 +116,7 @@ TEST(restart, answers_409_for_hosts_whose_switch_is_waited_for_and_422_when_it_h
   const Given lost = multicast({Nid{2}, Nid{1}});
   EXPECT_EQ(lost->status, 422U) << "it was back, and is lost since: no restart waits for it";
   EXPECT_THAT(lost.message(), testing::Not(HasSubstr("just started")));
-  world.pass(patience);
+  world.pass(timeout);
   EXPECT_EQ(multicast({Nid{1}, Nid{3}})->status, 422U) << "it had its time";
 }
 

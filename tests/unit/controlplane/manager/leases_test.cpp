@@ -41,7 +41,7 @@ protected:
   [[nodiscard]] const group::Group* group() const {
     return world.manager->groups().find("job", "demo");
   }
-  void expect_nobody_expired() const {
+  void expect_none_expired() const {
     ASSERT_NE(group(), nullptr);
     EXPECT_EQ(group()->state, group::GroupState::ready);
     EXPECT_EQ(group()->present, 2U);
@@ -57,7 +57,7 @@ TEST_F(Pause, of_the_manager_ends_no_lease_and_no_time_limit) {
   for (int again = 0; again < 3; ++again) {
     world.pause(5 * World::second);
     world.wake(); // its own timer runs before messages to it are read
-    expect_nobody_expired();
+    expect_none_expired();
     EXPECT_NE(world.manager->groups().find("job", "waiting"), nullptr);
     renew();
   }
@@ -66,13 +66,13 @@ TEST_F(Pause, of_the_manager_ends_no_lease_and_no_time_limit) {
   EXPECT_EQ(world.manager->groups().find("job", "waiting"), nullptr);
 }
 
-TEST_F(Pause, in_a_write_that_hangs_counts_for_nobody_either) {
+TEST_F(Pause, in_a_write_that_hangs_counts_for_no_member_either) {
   renew();
   world.store_takes_ns = 5 * World::second;
   EXPECT_NE(world.create_job("another"), "");
   world.store_takes_ns = 0;
   world.wake();
-  expect_nobody_expired();
+  expect_none_expired();
   renew();
 }
 

@@ -28,7 +28,7 @@ TEST_F(ManagerClockTest, stands_still_while_the_manager_was_stopped_which_is_rep
   world.pass_ms(60'000);
   EXPECT_EQ(clock.now().value, before.value);
   EXPECT_EQ(clock.time().value, before.value);
-  EXPECT_EQ(world.turns_wanted, 1) << "so that the pause is told of";
+  EXPECT_EQ(world.turns_wanted, 1) << "so that the pause is reported";
   EXPECT_EQ(clock.take_pause_ns(), 60'000'000'000U);
   EXPECT_EQ(clock.take_pause_ns(), 0U);
   world.pass_ms(100);

@@ -80,7 +80,7 @@ TEST(members, of_a_group_that_is_ready_stay_where_they_are_when_another_port_cla
               HasSubstr("NID 12 is at leaf port 2 and at leaf port 3"));
 }
 
-TEST(members, whose_port_has_a_guard_are_contested_by_nobody) {
+TEST(members, whose_port_has_a_guard_cannot_be_contested) {
   World world;
   world.create_job("job");
   world.connect_star("leaf", 2);

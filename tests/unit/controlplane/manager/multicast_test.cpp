@@ -147,7 +147,7 @@ TEST_F(SlowSwitch, another_request_is_another_multicast) {
   EXPECT_EQ(groups(), 4U) << "another step, other hosts, and other ranks of the same";
 }
 
-TEST_F(SlowSwitch, a_multicast_that_nobody_comes_back_for_ends_and_gives_back_what_it_had) {
+TEST_F(SlowSwitch, an_abandoned_multicast_ends_and_returns_what_it_had) {
   switch_commits();
   EXPECT_EQ(groups(), 1U);
   world.pass(31 * World::second);

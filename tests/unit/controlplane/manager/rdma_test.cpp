@@ -286,7 +286,7 @@ TEST_F(RdmaTenants, what_several_jobs_meet_with_is_believed) {
   EXPECT_EQ(world.manager->route_control().avoided_switches().size(), 1U);
 }
 
-TEST_F(RdmaTenants, thousands_of_lies_about_everybody_move_nothing_for_others) {
+TEST_F(RdmaTenants, thousands_of_lies_about_all_peers_move_nothing_for_others) {
   const Tenant liar = tenant("liar", std::nullopt);
   const Tenant honest = tenant("honest", std::nullopt);
   for (int round = 0; round < 20; ++round) {

@@ -82,7 +82,7 @@ TEST_F(OneSpineMore, what_would_be_moved_is_said_and_not_done) {
   }
 }
 
-TEST_F(OneSpineMore, an_administrator_has_them_moved_and_nobody_else) {
+TEST_F(OneSpineMore, only_an_administrator_has_them_moved) {
   const std::string token = world.create_job("other");
   EXPECT_EQ(ask(false, {.token = token, .administrator = false})->status, 403U);
   EXPECT_EQ(on("spine0"), 6U);
@@ -115,7 +115,7 @@ TEST_F(OneSpineMore, they_are_moved_one_a_second_when_nothing_else_has_happened_
   EXPECT_THAT(world.log, testing::Not(testing::Contains("sent"))) << "it does not end";
 }
 
-TEST_F(OneSpineMore, nothing_is_moved_while_the_store_takes_nothing_and_nobody_waits_busily) {
+TEST_F(OneSpineMore, nothing_is_moved_while_the_store_cannot_write_and_no_thread_polls) {
   world.store_is_full = true;
   world.manager->store_is_away("fabric.db was removed");
   world.pass(100 * second); // which checks each time that the next deadline is in the future

@@ -53,7 +53,7 @@ TEST(store_that_is_away, is_reported_before_anything_is_to_be_written) {
   EXPECT_NE(world.manager->not_ready_because(), "");
   world.store_is_full = false;
   world.pass(2 * World::second);
-  EXPECT_EQ(world.manager->not_ready_because(), "") << "though nobody asked for any change";
+  EXPECT_EQ(world.manager->not_ready_because(), "") << "though no request asked for any change";
 }
 
 TEST(store_that_is_away, keeps_nothing_that_was_asked_for_in_the_same_turn) {
@@ -111,7 +111,7 @@ TEST_F(FullDisk, a_job_that_was_answered_503_can_be_made_and_its_token_is_sent) 
   fill();
   EXPECT_EQ(world.create_job("another"), "");
   make_room();
-  EXPECT_NE(world.create_job("another"), "") << "it was there, and nobody knew its token";
+  EXPECT_NE(world.create_job("another"), "") << "it was there, and no client knew its token";
 }
 
 TEST_F(FullDisk, what_was_to_be_deleted_is_there_still) {
@@ -147,7 +147,7 @@ TEST_F(FullDisk, a_join_that_was_answered_503_leaves_the_others_waiting_as_befor
   EXPECT_FALSE(early.there());
   ASSERT_EQ(groups(), 1U);
   EXPECT_EQ(world.manager->groups().groups().front()->present, 1U);
-  EXPECT_TRUE(world.sent.empty()) << "switches were told of a tree that nobody may use";
+  EXPECT_TRUE(world.sent.empty()) << "switches were sent a tree that no group may use";
   make_room();
   const Given again = world.join("demo", 2, 1, 2);
   world.reconcile();

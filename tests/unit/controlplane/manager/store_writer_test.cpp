@@ -86,10 +86,10 @@ TEST_F(StoreWriterTest, requests_that_were_written_are_not_kept_here) {
   EXPECT_EQ(store.stored("disk full"), Written::requests);
   EXPECT_FALSE(store.is_writing());
   let_the_pause_pass();
-  EXPECT_FALSE(store.write_waiting(graph)) << "whoever asked takes them back";
+  EXPECT_FALSE(store.write_waiting(graph)) << "the caller takes them back";
 }
 
-TEST_F(StoreWriterTest, whoever_asks_for_changes_is_refused_while_the_store_takes_nothing) {
+TEST_F(StoreWriterTest, requests_for_changes_are_refused_while_the_store_cannot_write) {
   std::vector<unsigned> answers;
   const api::Reply reply = [&answers](const api::Answer& answer) {
     answers.push_back(answer.status);

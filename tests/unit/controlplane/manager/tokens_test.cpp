@@ -66,7 +66,7 @@ TEST(tokens, that_are_given_must_be_right_also_where_there_is_an_open_job) {
   world.manager->ask<&Manager::get_job>(stranger, {"everybody"}, one.reply());
   EXPECT_EQ(status_of(one), 401U);
   EXPECT_EQ(status_of(world.join("demo", 1, 0, 1, stranger)), 401U);
-  EXPECT_FALSE(world.manager->refuse_events({}).has_value()) << "nobody needs a token here";
+  EXPECT_FALSE(world.manager->refuse_events({}).has_value()) << "no token is needed here";
 }
 
 TEST(open_view, lets_those_without_a_token_look_at_everything_and_change_nothing) {
@@ -110,7 +110,7 @@ TEST(open_view, lets_those_without_a_token_look_at_everything_and_change_nothing
   EXPECT_EQ(drained->status, 403U);
   Given reported;
   world.manager->ask<&Manager::rdma_report>(nobody, {.nid = Nid{1}}, reported.reply());
-  EXPECT_EQ(reported->status, 401U) << "a report changes what hosts are told";
+  EXPECT_EQ(reported->status, 401U) << "a report changes the settings of hosts";
   Given job;
   world.manager->ask<&Manager::get_job>(nobody, {"mine"}, job.reply());
   EXPECT_NE(job->status, 200U) << "there is its token";
@@ -176,7 +176,7 @@ TEST(open_job, that_an_administrator_deleted_is_404_to_those_without_a_token) {
   EXPECT_FALSE(world.join("demo", 2, 0, 1, {}).there());
 }
 
-TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
+TEST(tenants, see_only_their_own_groups_trees_and_events) {
   World world;
   const api::Caller mine{.token = world.create_job("mine"), .administrator = false};
   const api::Caller yours{.token = world.create_job("yours"), .administrator = false};
@@ -198,7 +198,7 @@ TEST(tenants, see_their_own_groups_trees_and_events_and_nobody_elses) {
   }
   for (const api::View view : {api::View::hosts, api::View::topology}) {
     EXPECT_THAT(seen(yours, view), AllOf(HasSubstr("yours/b"), Not(HasSubstr("mine"))));
-    EXPECT_THAT(seen(yours, view), HasSubstr("nid-1")) << "the fabric is everybody's";
+    EXPECT_THAT(seen(yours, view), HasSubstr("nid-1")) << "the fabric is visible to all";
   }
   const std::string my_tree =
       std::to_string(world.manager->groups().find("mine", "a")->routes[0].number.value);

@@ -107,7 +107,7 @@ TEST(views, of_loads_show_rates_between_two_reports_and_leave_out_what_does_noth
   EXPECT_NEAR(one.at("repeats_per_second").to_number<double>(), 30, 0.01);
   EXPECT_EQ(one.at("reasons"), (boost::json::value{{"queue_full", 8}}));
   EXPECT_EQ(one.at("pauses_sent").to_number<int>(), 3);
-  EXPECT_FALSE(one.contains("load")) << "of a port whose speed nobody knows";
+  EXPECT_FALSE(one.contains("load")) << "of a port whose speed is unknown";
   // A restarted switch counts from 0, and the drop from the old value is not a rate.
   world.connect_star("leaf", 2);
   report(500, 0);

@@ -32,14 +32,14 @@ protected:
   }
 };
 
-TEST_F(WritingTest, nobody_is_answered_before_the_disk_and_all_after) {
+TEST_F(WritingTest, no_request_is_answered_before_the_disk_and_all_after) {
   world.disk_is_slow = true;
   Given first;
   world.manager->ask<&Manager::create_group>(administrator, group("a"), first.reply());
   world.reconcile();
   ASSERT_TRUE(world.writing);
   EXPECT_FALSE(first.there());
-  EXPECT_EQ(world.manager->next_deadline(), never) << "the end of the write goes on";
+  EXPECT_EQ(world.manager->next_deadline(), never) << "the end of the write continues the turn";
   pass_all();
   ASSERT_TRUE(first.there());
   EXPECT_EQ(first->status, 201U);

@@ -49,9 +49,9 @@ TEST_F(Ring, ATreeThatIsHigherThanNeededIsOnlyRightWhereThatIsAllowed) {
 TEST_F(Ring, EachFaultIsNamed) {
   EXPECT_THAT(fault(tree(1, {0}, 1)), HasSubstr("the member's switch s2 is not in it"));
   EXPECT_THAT(fault(tree(1, {0, 3}, 1)), HasSubstr("2 of its 4 switches are not connected"));
-  EXPECT_THAT(fault(tree(1, {0, 1, 2}, 1)), HasSubstr("it goes to s3, where no member is"));
+  EXPECT_THAT(fault(tree(1, {0, 1, 2}, 1)), HasSubstr("it goes to s3, where it has no member"));
   EXPECT_THAT(fault(tree(1, {0, 1, 2, 3, 4, 5}, 1)), HasSubstr("a loop: 6 links on 6"));
-  EXPECT_THAT(fault(tree(1, {0, 0, 1}, 1)), HasSubstr("is there twice"));
+  EXPECT_THAT(fault(tree(1, {0, 0, 1}, 1)), HasSubstr("occurs twice"));
   EXPECT_THAT(fault(tree(1, {0, 9}, 1)), HasSubstr("no link 9"));
   EXPECT_THAT(fault(tree(1, {0, 1}, 2)), HasSubstr("says its height is 2, but it is 1"));
   EXPECT_THAT(fault(tree(6, {0, 1}, 1)), HasSubstr("not connected with its root switch"));

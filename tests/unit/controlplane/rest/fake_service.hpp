@@ -216,9 +216,11 @@ private:
     return value ? std::to_string(*value) : "-";
   }
   static std::string shown(const api::GroupRequest& r) {
-    const std::string turn = r.turn ? fmt::format(" turn {}", *r.turn) : std::string();
+    const std::string in_switch_results =
+        r.in_switch_results ? fmt::format(" in_switch_results {}", *r.in_switch_results)
+                            : std::string();
     return fmt::format("'{}' job '{}' size {} trees {} root {}{}", r.name, r.job, r.size, r.trees,
-                       shown(r.root_rank), turn);
+                       shown(r.root_rank), in_switch_results);
   }
   void fail_if_requested() const {
     if (failure) {

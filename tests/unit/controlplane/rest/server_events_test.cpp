@@ -36,7 +36,7 @@ protected:
   }
 };
 
-TEST_F(Events, come_as_they_happen) {
+TEST_F(Events, come_as_they_occur) {
   start();
   RawClient client = reader();
   on_loop([this] { service.publish("group", something("line\nbreak")); });
@@ -164,7 +164,7 @@ TEST_F(Events, a_reader_behind_what_is_kept_is_cut_off) {
   for (int i = 0; i < 100; ++i) {
     on_loop([&] { service.publish("group", something(long_text)); });
   }
-  EXPECT_LT(slow.read_all().size(), 5'000'000U) << "it goes on behind a hole";
+  EXPECT_LT(slow.read_all().size(), 5'000'000U) << "it continues behind a gap";
   EXPECT_TRUE(connections_become(0));
 }
 

@@ -117,7 +117,7 @@ TEST_F(Requests, with_a_body_that_is_wrong_are_400_which_says_where) {
     EXPECT_EQ(answer.status, 400);
     EXPECT_THAT(message_of(answer), HasSubstr(c.message));
     client.send(request_text("GET", "/healthz"));
-    EXPECT_EQ(client.read_answer().status, 200) << "the connection goes on after such a mistake";
+    EXPECT_EQ(client.read_answer().status, 200) << "the connection stays open after such a mistake";
   }
   EXPECT_TRUE(on_loop([this] { return service.calls.empty(); }));
 }
@@ -284,7 +284,7 @@ TEST_F(Slow, a_client_that_says_nothing_is_408) {
   RawClient client(tcp_address());
   const RawAnswer answer = client.read_answer();
   EXPECT_EQ(answer.status, 408);
-  EXPECT_THAT(message_of(answer), HasSubstr("header did not come within 0.4 s"));
+  EXPECT_THAT(message_of(answer), HasSubstr("header did not arrive within 0.4 s"));
   EXPECT_TRUE(client.at_end());
 }
 
@@ -391,7 +391,7 @@ TEST_F(Many, connections_of_one_address_make_room_for_its_next) {
   }
 }
 
-TEST_F(Many, the_administrator_at_the_socket_has_a_connection_whoever_has_all_others) {
+TEST_F(Many, the_administrator_at_the_socket_has_a_connection_when_all_others_are_taken) {
   Limits limits;
   limits.connections = 2;
   start(limits);

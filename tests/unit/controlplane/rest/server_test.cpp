@@ -50,10 +50,10 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
        "create_group 'demo' job 'j1' size 16 trees 2 root 15"},
       {"POST", "/api/v1/groups", R"({"name":"demo","size":1})",
        "create_group 'demo' job '' size 1 trees 1 root -"},
-      {"POST", "/api/v1/groups", R"({"name":"demo","size":1,"turn":true})",
-       "create_group 'demo' job '' size 1 trees 1 root - turn true"},
-      {"POST", "/api/v1/groups", R"({"name":"demo","size":1,"turn":false})",
-       "create_group 'demo' job '' size 1 trees 1 root - turn false"},
+      {"POST", "/api/v1/groups", R"({"name":"demo","size":1,"in_switch_results":true})",
+       "create_group 'demo' job '' size 1 trees 1 root - in_switch_results true"},
+      {"POST", "/api/v1/groups", R"({"name":"demo","size":1,"in_switch_results":false})",
+       "create_group 'demo' job '' size 1 trees 1 root - in_switch_results false"},
       {"GET", "/api/v1/groups", "", "view 4 -"},
       {"GET", "/api/v1/groups/j1/demo", "", "get_group j1 demo"},
       {"GET", "/api/v1/groups/j%2F1/d%C3%A9mo", "", "get_group j/1 d\u00e9mo"},
@@ -305,7 +305,7 @@ TEST_F(Answers, of_null_are_an_empty_object) {
   EXPECT_EQ(ask("DELETE", "/fabric/collectives/multicasts/1").body, "{}\n");
 }
 
-TEST_F(Answers, a_service_that_throws_is_500_and_nobody_else_notices) {
+TEST_F(Answers, a_service_that_throws_is_500_and_other_clients_do_not_notice) {
   start();
   on_loop([this] { service.failure = "a secret of the machine"; });
   for (const char* path : {"/api/v1/hosts", "/metrics", "/api/v1/events"}) {
@@ -419,7 +419,7 @@ TEST_F(Callers, are_administrators_by_the_right_token_only) {
   EXPECT_FALSE(caller_of("Authorization: Bearer \r\n").administrator);
 }
 
-TEST_F(Callers, without_an_administrators_token_nobody_has_it) {
+TEST_F(Callers, without_an_administrators_token_no_caller_has_it) {
   Settings settings;
   settings.listen = {"unix:" + folder_.file("s"), "127.0.0.1:0"};
   start(settings);
@@ -439,11 +439,11 @@ TEST_F(Callers, through_the_unix_socket_a_token_that_is_given_wins) {
   EXPECT_FALSE(of_job.administrator);
   EXPECT_TRUE(caller_of("Authorization: Bearer the-administrator\r\n", true).administrator);
   EXPECT_FALSE(caller_of("Authorization: Bearer \r\n", true).administrator)
-      << "a variable that was not set makes nobody an administrator";
+      << "a variable that was not set makes no caller an administrator";
   EXPECT_FALSE(caller_of("Authorization: Digest abc\r\n", true).administrator);
 }
 
-TEST_F(Callers, with_two_authorization_fields_are_nobody) {
+TEST_F(Callers, with_two_authorization_fields_are_anonymous) {
   start();
   for (const char* fields :
        {"Authorization: Bearer abc\r\nAuthorization: Bearer the-administrator\r\n",

@@ -54,7 +54,8 @@ protected:
     std::string answer;
     boost::system::error_code error;
     asio::read(stream, asio::dynamic_buffer(answer), error);
-    EXPECT_EQ(error, asio::error::eof) << "the end is told, not just torn off: " << error.message();
+    EXPECT_EQ(error, asio::error::eof)
+        << "the end is announced, not just torn off: " << error.message();
     return answer;
   }
   std::uint16_t tcp_port() {

@@ -63,7 +63,7 @@ protected:
       ASSERT_EQ(is_quarantined, peer.for_all || any_reporting);
       ASSERT_EQ(peer.state == PeerState::probing, peer.prober.has_value());
       ASSERT_LE(peer.reportings.size(), PeerTable::most_reporters);
-      ASSERT_TRUE(peer.by_operator || peer.deadline != never) << "it would be quarantined for ever";
+      ASSERT_TRUE(peer.by_operator || peer.deadline != never) << "it would be quarantined forever";
       ASSERT_GE(peer.deadline, table_.next_deadline());
       for (const Reporting& reporting : peer.reportings) {
         ASSERT_LE(reporting.failures, settings_.failures);

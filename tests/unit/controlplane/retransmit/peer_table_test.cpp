@@ -141,7 +141,7 @@ TEST(PeerTable, what_the_administrators_hosts_say_and_the_operator_does_holds_fo
   EXPECT_THAT(table.quarantined_for(host(7, "job"), vni, 10), ElementsAre(Nid{99}));
   give_up(table, host(1, "job"), dead, start);
   EXPECT_TRUE(table.release(dead));
-  EXPECT_THAT(table.peers(), IsEmpty()) << "whoever quarantined it";
+  EXPECT_THAT(table.peers(), IsEmpty()) << "whichever host quarantined it";
   EXPECT_TRUE(table.quarantine(dead, start));
   EXPECT_THAT(table.quarantined_for(host(7, "job"), vni, 10), ElementsAre(Nid{99}));
 }
@@ -189,7 +189,7 @@ TEST(PeerTable, an_answered_probe_releases) {
   EXPECT_EQ(table.find(dead)->state, PeerState::probing);
   EXPECT_THAT(table.ask_to_probe(host(2), 8, after_s(1)), IsEmpty()) << "one is enough";
   table.probed(host(2), dead, true, after_s(1));
-  EXPECT_EQ(table.find(dead)->state, PeerState::probing) << "nobody asked that one";
+  EXPECT_EQ(table.find(dead)->state, PeerState::probing) << "no request asked that one";
   table.probed(host(1), dead, true, after_s(2));
   EXPECT_THAT(kinds(table), ElementsAre(Kind::released));
   EXPECT_THAT(table.quarantined_for(host(7), vni, 10), IsEmpty());

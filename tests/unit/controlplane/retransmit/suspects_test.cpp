@@ -37,7 +37,7 @@ TEST(Suspects, two_quarantined_hosts_are_none_and_three_are_one) {
   EXPECT_THAT(suspects.all(), IsEmpty());
 }
 
-TEST(Suspects, one_that_nobody_behind_it_needs_is_avoided_and_tried_again) {
+TEST(Suspects, one_that_no_host_behind_it_needs_is_avoided_and_tried_again) {
   Suspects suspects(settings);
   const std::map<std::string, Behind> behind{{"leaf0", {.quarantined = 4, .others = 0}}};
   suspects.update(behind, start);

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using topology::SwitchId;
 
-TEST(Drain, a_root_with_others_beside_it_cuts_nobody_off) {
+TEST(Drain, a_root_with_others_beside_it_cuts_no_host_off) {
   const topology::Graph graph = test::fabric("kdft:3x3x1");
   EXPECT_TRUE(cut_off_by(graph, {}, SwitchId{9}).empty());
 }
@@ -25,7 +25,7 @@ TEST(Drain, a_leaf_cuts_off_its_own_hosts) {
   EXPECT_THAT(cut.on_it, SizeIs(4));
   EXPECT_THAT(cut.behind_it, IsEmpty());
   EXPECT_THAT(cut.describe("leaf1.1"),
-              testing::MatchesRegex("4 hosts hang on leaf1.1 \\(.*, .*, .* and 1 more\\)"));
+              testing::MatchesRegex("4 hosts are attached to leaf1.1 \\(.*, .*, .* and 1 more\\)"));
 }
 
 TEST(Drain, the_last_way_to_others_cuts_them_off) {

@@ -55,7 +55,7 @@ TEST(RoutesPlan, dead_leaves_stay_with_vtftr_plus_and_a_dead_link_takes_the_phas
   const Plan leaf = planned(graph);
   EXPECT_EQ(leaf.algorithm, "vtftr_plus");
   EXPECT_EQ(leaf.pairs, 15U * 14U);
-  EXPECT_EQ(leaf.contents[5], nullptr) << "a dead switch is told nothing";
+  EXPECT_EQ(leaf.contents[5], nullptr) << "a dead switch gets no message";
   graph.set_up(LinkId{0}, false);
   const Plan link = planned(graph);
   EXPECT_EQ(link.refused, "");
@@ -121,9 +121,8 @@ TEST(RoutesPlan, what_is_in_force_stays_as_long_as_it_serves_every_pair) {
     std::erase_if(held, [&](const HeldRoutes& one) { return one.at.value == s; });
     const Plan next = planned(damaged, with("vtftr"), held, 13, {SwitchId{s}}, "vtftr");
     EXPECT_EQ(next.held_lost, 0U);
-    EXPECT_THAT(next.refused,
-                AllOf(HasSubstr("vtftr routes round dead leaves only"),
-                      HasSubstr("those that switches hold stay, by which 0 of 240 pairs")));
+    EXPECT_THAT(next.refused, AllOf(HasSubstr("vtftr routes round dead leaves only"),
+                                    HasSubstr("switches keep theirs, with which 0 of 240 pairs")));
   }
 }
 
@@ -157,7 +156,7 @@ TEST(RoutesPlan, a_dead_switch_holds_up_nothing_and_one_without_a_channel_is_pla
         // No set is better than the held one, as long as that switch keeps its old table.
         EXPECT_GT(next.lost, 0U);
         EXPECT_LE(next.held_lost, next.lost);
-        EXPECT_THAT(next.refused, HasSubstr("those that switches hold stay, by which"));
+        EXPECT_THAT(next.refused, HasSubstr("switches keep theirs, with which"));
         continue;
       }
       ASSERT_EQ(next.refused, "");
@@ -264,7 +263,7 @@ TEST(RoutesPlan, the_same_fabric_gives_the_same_tables_and_changes_nothing) {
   }
 }
 
-TEST(RoutesPlan, beside_tables_that_nobody_knows_routes_are_withdrawn_first) {
+TEST(RoutesPlan, beside_unknown_tables_routes_are_withdrawn_first) {
   const Plan next = planned(fabric("kdft:3x3x1"), {},
                             {{.at = SwitchId{2}, .epoch = 5, .digest = 77, .routes = nullptr}});
   EXPECT_EQ(next.refused, "");

@@ -96,13 +96,13 @@ TEST_F(RoutesLifeTest, what_is_computed_of_an_old_fabric_comes_late_and_does_not
   life.want(now + 5);
   EXPECT_EQ(life.next()->state, State::wanted);
   EXPECT_FALSE(life.computed(plan_of(old)));
-  const Epoch anew = life.begin();
-  EXPECT_GT(anew, old);
+  const Epoch later = life.begin();
+  EXPECT_GT(later, old);
   EXPECT_FALSE(life.computed(plan_of(old)));
-  EXPECT_TRUE(life.computed(plan_of(anew)));
+  EXPECT_TRUE(life.computed(plan_of(later)));
 }
 
-TEST_F(RoutesLifeTest, a_refused_set_leaves_the_one_in_force_and_is_made_anew_after_a_change) {
+TEST_F(RoutesLifeTest, a_refused_set_leaves_the_one_in_force_and_is_recomputed_after_a_change) {
   make_and_install(7);
   life.ended(TransactionNumber{7}, "", now);
   life.everywhere();

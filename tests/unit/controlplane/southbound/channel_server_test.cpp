@@ -234,7 +234,7 @@ TEST_F(ChannelServerTest, NothingReachesTheSinkAfterStop) {
     server->stop();
     EXPECT_FALSE((co_await leaf.hear()).has_value());
     Dialler late(io);
-    EXPECT_FALSE(co_await late.dial(path)) << "nobody listens any more";
+    EXPECT_FALSE(co_await late.dial(path)) << "no server listens any more";
   });
   EXPECT_THAT(sink.messages, IsEmpty());
   EXPECT_THAT(sink.losses, IsEmpty());
@@ -365,7 +365,7 @@ TEST_F(ChannelServerTest, WhatIsNoMessageEndsTheChannelItCameFromAndNoOther) {
   });
   EXPECT_THAT(sink.losses,
               ElementsAre(std::pair(sink.by_name.at("bad"),
-                                    std::string("it sent bytes that are no message"))));
+                                    std::string("it sent bytes that are not a message"))));
 }
 
 TEST_F(ChannelServerTest, AMessageLongerThanTheLimitIsNotWaitedFor) {

@@ -110,7 +110,7 @@ TEST(StoreErrors, a_file_that_was_cut_off_is_damaged) {
   EXPECT_EQ(kind_of([&] { Store store(scratch.file("fabric.db")); }), Kind::not_a_database);
 }
 
-TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
+TEST(StoreErrors, an_unreadable_record_is_set_aside_and_the_rest_works) {
   const ScratchDirectory scratch;
   const std::uint64_t first = std::uint64_t{1} << 32;
   {
@@ -144,7 +144,7 @@ TEST(StoreErrors, a_record_nobody_can_read_is_set_aside_and_the_rest_works) {
   EXPECT_EQ(past.groups.size(), 2U);
 }
 
-TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
+TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_continues) {
   const ScratchDirectory scratch;
   const std::string cookie(32, 'c');
   const std::string one =
@@ -162,7 +162,7 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_goes_on) {
       {"its cookie is none", R"({"cookie": "", )" + one + "}"},
       {"its cookie is none", R"({"cookie": ")" + std::string(32, 'X') + R"(", )" + one + "}"},
       {"it has no nodes", with("")},
-      {"a node is there twice", with(R"(["n", 1, true], ["n", 2, true])")},
+      {"a node occurs twice", with(R"(["n", 1, true], ["n", 2, true])")},
       {"no host can have NID 1048576", with(R"(["n", 1048576, true])")},
   };
   for (const auto& [what, text] : damages) {

@@ -42,7 +42,7 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
   group.frames = {.slots = 32, .payload = 1408, .half_floats = id % 2 == 0};
   group.frames_note = "rank 1 takes 1408 bytes";
   const std::optional<bool> wanted[] = {std::nullopt, true, false};
-  group.turn = {
+  group.in_switch_results = {
       .wanted = wanted[id % 3], .agreed = id % 2 == 0, .note = "rank 2 does not know them"};
   changes.emplace_back(group);
   for (std::uint32_t rank = 0; rank < members; ++rank) {

@@ -95,7 +95,7 @@ TEST_F(CablingTest, link_that_was_unplugged_is_not_taken_for_the_one_that_is_the
 TEST_F(CablingTest, surplus_link_is_named) {
   join(found, "leaf0", 3, "spine1", 3);
   EXPECT_THAT(differences(),
-              ElementsAre("leaf0 port 3 goes to spine1 port 3, and no such link should be there"));
+              ElementsAre("leaf0 port 3 goes to spine1 port 3, where no link is expected"));
 }
 
 TEST_F(CablingTest, missing_and_surplus_switches_are_named_without_their_links) {
@@ -115,7 +115,7 @@ TEST_F(CablingTest, hosts_are_found_by_their_nid) {
   EXPECT_THAT(differences(),
               ElementsAre("host h0 (NID 1) should be on leaf0 port 2, is on leaf1 port 3",
                           "host h1 (NID 2) should be on leaf1 port 2, is not there",
-                          "host x (NID 9) is on leaf0 port 3, where nothing should be"));
+                          "host x (NID 9) is on leaf0 port 3, where nothing is expected"));
 }
 
 TEST_F(CablingTest, another_host_in_its_place_is_named_with_it) {

@@ -97,10 +97,10 @@ TEST_F(DiscoveryTest, reports_what_it_finds_in_order) {
   EXPECT_THAT(kinds(), ElementsAre(Kind::switch_added, Kind::host_added, Kind::host_added));
   discovery.connected(world.hello("spine"), now);
   EXPECT_THAT(kinds(), ElementsAre(Kind::switch_added, Kind::link_added));
-  EXPECT_THAT(texts, ElementsAre("switch leaf0 is there, with 4 ports",
-                                 "host h1 (NID 1) is there, on leaf0 port 1",
-                                 "host h2 (NID 2) is there, on leaf0 port 2",
-                                 "switch spine is there, with 4 ports",
+  EXPECT_THAT(texts, ElementsAre("switch leaf0 found, with 4 ports",
+                                 "host h1 (NID 1) found on leaf0 port 1",
+                                 "host h2 (NID 2) found on leaf0 port 2",
+                                 "switch spine found, with 4 ports",
                                  "link leaf0 port 0 - spine port 0 is there"));
 }
 
@@ -174,7 +174,7 @@ TEST_F(DiscoveryTest, link_is_down_as_soon_as_one_end_says_so_and_up_again_when_
   EXPECT_EQ(texts[1], "link leaf0 port 0 - spine port 0 is up: both ends hear each other");
 }
 
-TEST_F(DiscoveryTest, link_is_down_when_an_end_has_forgotten_the_other_or_hears_somebody_else) {
+TEST_F(DiscoveryTest, link_is_down_when_an_end_has_forgotten_the_other_or_hears_another) {
   connect_all();
   report("leaf0", port_message(0, true));
   report("spine", port_message(1, true, switch_neighbour("leaf9", 3)));
@@ -247,7 +247,7 @@ TEST_F(DiscoveryTest, switch_that_comes_back_is_up_with_all_it_had) {
   EXPECT_EQ(test::live_of(graph()), test::live_of(world));
 }
 
-TEST_F(DiscoveryTest, switch_that_nobody_could_hear_is_given_time_to_come_back) {
+TEST_F(DiscoveryTest, silent_switch_is_given_time_to_come_back) {
   discovery.connected(world.hello("leaf0"), now);
   discovery.disconnected("leaf0", now);
   pass(3 * second);
@@ -313,7 +313,7 @@ TEST_F(DiscoveryTest, restarted_switch_has_time_to_hear_its_neighbours) {
   EXPECT_THAT(kinds(), IsEmpty());
   report("spine", 0);
   pass(3 * second);
-  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down)) << "port 1 never heard anybody";
+  EXPECT_THAT(kinds(), ElementsAre(Kind::link_down)) << "port 1 never heard a neighbour";
   EXPECT_TRUE(graph().usable(link("leaf0", 0, "spine", 0)));
   // This does not apply to the same process.
   report("spine", 1);
@@ -385,7 +385,7 @@ TEST_F(DiscoveryTest, host_without_guard_is_there_while_it_is_heard) {
   EXPECT_THAT(kinds(), ElementsAre(Kind::host_down));
   report("leaf0", 1);
   EXPECT_THAT(kinds(), ElementsAre(Kind::host_up));
-  EXPECT_EQ(texts[0], "host h1 is quiet: leaf0 port 1 does not hear it any more");
+  EXPECT_EQ(texts[0], "host h1 is quiet: leaf0 port 1 no longer hears it");
 }
 
 TEST_F(DiscoveryTest, host_that_is_not_heard_is_missed_only_while_it_is_in_use) {
@@ -397,7 +397,7 @@ TEST_F(DiscoveryTest, host_that_is_not_heard_is_missed_only_while_it_is_in_use) 
   pass(second);
   report("leaf0", port_message(1, true));
   EXPECT_THAT(kinds(), ElementsAre(Kind::host_down));
-  EXPECT_EQ(texts[0], "host h1 is missing: leaf0 port 1 does not hear it any more");
+  EXPECT_EQ(texts[0], "host h1 is missing: leaf0 port 1 no longer hears it");
   EXPECT_EQ(discovery.state_of(host(1)), HostState::missing);
   EXPECT_EQ(discovery.up_or_down_since(host(1)), came + second);
   used = false;
@@ -554,8 +554,8 @@ TEST_F(DiscoveryTest, port_without_guard_brings_so_many_hosts_and_no_more) {
   }
   EXPECT_EQ(graph().hosts().size(), before + 8);
   EXPECT_EQ(discovery.hosts_refused(), 992U);
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("too_many_hosts: leaf1 port 3 has brought more "
-                                                "than 8 hosts")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr(
+                              "too_many_hosts: leaf1 port 3 has announced more than 8 hosts")));
   // Known ones may come and go.
   report("leaf1", port_message(3, true, host_neighbour("x1003", 1003)));
   EXPECT_TRUE(graph()[host(1003)].up);
@@ -688,11 +688,12 @@ TEST_F(DiscoveryTest, names_a_switch_on_an_edge_port_and_does_not_use_the_link) 
   report("spine", port_message(3, true, switch_neighbour("leaf0", 3)));
   EXPECT_EQ(graph().links().size(), 2U);
   pass(4 * second);
-  EXPECT_THAT(problems(),
-              ElementsAre("one_sided_link: spine port 3 hears leaf0 port 3, but leaf0 port 3 is an "
-                          "edge port now",
-                          HasSubstr("switch_on_edge_port: leaf0 port 3 is for the host with NID 9, "
-                                    "and hears switch spine port 3")));
+  EXPECT_THAT(
+      problems(),
+      ElementsAre(
+          "one_sided_link: spine port 3 hears leaf0 port 3, but leaf0 port 3 is now an edge port",
+          HasSubstr("switch_on_edge_port: leaf0 port 3 is for the host with NID 9, "
+                    "and hears switch spine port 3")));
 }
 
 TEST_F(DiscoveryTest, shows_what_a_port_said_last) {

@@ -115,7 +115,7 @@ TEST_F(GraphTest, unplugged_link_frees_its_ports_and_keeps_its_number) {
   graph.unplug(other);
   graph.plug_in(up0);
   EXPECT_EQ(graph.link_at({spine, 0}), up0);
-  EXPECT_FALSE(graph.usable(up0)) << "plugged in, but nobody said that it is up";
+  EXPECT_FALSE(graph.usable(up0)) << "plugged in, but not reported up";
   graph.set_up(up0, true);
   EXPECT_TRUE(graph.usable(up0));
   EXPECT_EQ(graph.links().size(), 3U);

@@ -174,8 +174,8 @@ TEST(Netlist, with_errors_in_its_lines_names_all_with_line_and_column) {
           HasSubstr("net:8: column 8: the port of the other end is missing"),
           HasSubstr("net:9: column 12: nothing but name=value"),
           HasSubstr("net:10: column 7: this is not a guid"),
-          HasSubstr("net:11: column 1: \"Router\" begins no line of a netlist"),
-          HasSubstr("net:12: column 1: this port belongs to no Switch"),
+          HasSubstr("net:11: column 1: \"Router\" does not begin a line of a netlist"),
+          HasSubstr("net:12: column 1: this port is not part of a Switch"),
           HasSubstr("net:13: column 12: this is not a guid"),
           HasSubstr("net:14: column 8: a number of ports"),
           HasSubstr("net:15: column 10: a name in quotes, 1 to 255")));
@@ -202,7 +202,7 @@ TEST(Netlist, that_contradicts_itself_names_all_contradictions) {
                   "net:5: \"b\" has no port 9; it has 1 to 4", HasSubstr("net:6: no \"nobody\""),
                   "net:7: a link has both ends in \"a\"",
                   HasSubstr("net:9: \"b\"[1] goes to \"a\"[2], but to \"a\"[1] in line 2"),
-                  HasSubstr("net:11: \"h\" and \"i\" are hosts both"),
+                  HasSubstr("net:11: \"h\" and \"i\" are both hosts"),
                   HasSubstr("net:13: there is a \"a\" already, in line 1")));
 }
 

@@ -192,7 +192,7 @@ TEST(TomlFile, that_is_no_toml_or_has_other_sections_says_where) {
   EXPECT_THAT(toml_complaints("[switch]\n"), ElementsAre(HasSubstr("write [[switch]]")));
   EXPECT_THAT(
       toml_complaints("[[switch]]\nname = \"a\\u0007\"\nports = 1\n"),
-      ElementsAre(HasSubstr("fabric.toml:2: key 'switch.name': has bytes that no name has")));
+      ElementsAre(HasSubstr("fabric.toml:2: key 'switch.name': has bytes that names do not have")));
 }
 
 } // namespace

@@ -78,7 +78,7 @@ TEST_F(CoordinatorTest, AnEntryThatCouldCloseALoopWithALostSwitchWaitsForIt) {
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
   EXPECT_EQ(ended(number).out_of_sync, (std::vector{s1, s2}));
-  EXPECT_EQ(at(s2).trees.at(7).parent, 1U) << "it goes on with what it has";
+  EXPECT_EQ(at(s2).trees.at(7).parent, 1U) << "it keeps its tables";
   EXPECT_FALSE(has_tree(s1)) << "1 -> 2 would be a loop";
   fabric.connect(s2);
   fabric.run();

@@ -17,7 +17,7 @@ using test::first_host_port;
 
 TEST_F(CoordinatorTest, InstallsATreeInAllItsSwitchesAndNowhereElse) {
   const auto number = fabric.set_tree(chain(5));
-  EXPECT_EQ(fabric.outcome(number), nullptr) << "nobody has answered yet";
+  EXPECT_EQ(fabric.outcome(number), nullptr) << "no switch has answered yet";
   fabric.run();
   EXPECT_EQ(ended(number).result, Result::committed);
   EXPECT_EQ(ended(number).purpose, Purpose::install);

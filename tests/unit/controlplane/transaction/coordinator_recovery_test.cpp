@@ -170,7 +170,7 @@ TEST_F(CoordinatorTest, AManagerThatRestartsFindsEverythingInPlace) {
   install_chain();
   fabric.kill_manager();
   fabric.start_manager(std::vector<Target>{chain()});
-  EXPECT_EQ(fabric.out_of_sync(tree7).size(), 3U) << "nobody has been heard";
+  EXPECT_EQ(fabric.out_of_sync(tree7).size(), 3U) << "no switch has been heard";
   fabric.connect_all();
   EXPECT_TRUE(fabric.out_of_sync(tree7).empty());
   EXPECT_TRUE(fabric.coordinator->transactions().empty()) << "nothing differs";
@@ -188,7 +188,7 @@ TEST_F(CoordinatorTest, WhatIsUndecidedStaysUntilATransactionOnItIsDecided) {
   fabric.coordinator->leave_undecided(trees::subject_of(tree7));
   fabric.connect_all();
   fabric.run();
-  EXPECT_EQ(holders(), 3U) << "nobody knows yet whether it is wanted";
+  EXPECT_EQ(holders(), 3U) << "it is not known yet whether it is wanted";
   refuse_at(s1, "not now");
   const auto refused = fabric.set_tree(chain(2));
   fabric.run();

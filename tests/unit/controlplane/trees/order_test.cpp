@@ -80,7 +80,7 @@ bool runs_in_circle(const Parents& pointers) {
 /// and within a stage with each subset of its moves.
 void visit_states(const Parents& from, const Parents& to, const Order& order,
                   const std::function<void(const Parents&)>& visit) {
-  Parents settled = from;
+  Parents current = from;
   const auto make = [&](Parents& state, const Move& move) {
     if (move.removes) {
       state.erase(move.at.value);
@@ -88,13 +88,13 @@ void visit_states(const Parents& from, const Parents& to, const Order& order,
       state[move.at.value] = to.at(move.at.value);
     }
   };
-  visit(settled);
+  visit(current);
   for (auto first = order.moves.begin(); first != order.moves.end();) {
     const auto last = std::find_if(first, order.moves.end(),
                                    [&](const Move& m) { return m.stage != first->stage; });
     const auto count = static_cast<unsigned>(last - first);
     for (unsigned subset = 0; subset < 1U << count; ++subset) {
-      Parents state = settled;
+      Parents state = current;
       for (unsigned i = 0; i < count; ++i) {
         if ((subset >> i & 1U) != 0) {
           make(state, first[i]);
@@ -103,10 +103,10 @@ void visit_states(const Parents& from, const Parents& to, const Order& order,
       visit(state);
     }
     for (; first != last; ++first) {
-      make(settled, *first);
+      make(current, *first);
     }
   }
-  EXPECT_EQ(settled, to);
+  EXPECT_EQ(current, to);
 }
 
 bool some_state_runs_in_circle(const Parents& from, const Parents& to, const Order& order) {

@@ -41,14 +41,14 @@ TEST(WideMemory, trees_without_wide_frames_hold_nothing) {
   EXPECT_TRUE(memory.holders(SwitchId{1}).empty());
 }
 
-TEST(WideMemory, a_tree_that_moves_holds_both_places_until_it_is_settled) {
+TEST(WideMemory, a_tree_that_moves_holds_both_places_until_it_is_in_force) {
   WideMemory memory;
   memory.hold(five, over({1, 2}), frames);
   memory.hold(five, over({1, 3}), frames);
   for (const std::uint32_t at : {1U, 2U, 3U}) {
     EXPECT_EQ(memory.used_bytes(SwitchId{at}), 1024U) << at;
   }
-  memory.settle(five, over({1, 3}));
+  memory.commit(five, over({1, 3}));
   EXPECT_EQ(memory.used_bytes(SwitchId{1}), 1024U);
   EXPECT_EQ(memory.used_bytes(SwitchId{2}), 0U);
   memory.drop(five);

@@ -64,7 +64,7 @@ TEST(GraphTables, so_they_do_with_a_dead_leaf_and_a_dead_link) {
   EXPECT_EQ(found.pairs, 15U * 14U);
 }
 
-TEST(GraphTables, tables_of_before_and_after_a_fault_meet_without_a_cycle) {
+TEST(GraphTables, tables_from_before_and_after_a_fault_meet_without_a_cycle) {
   const OnGraph before(topology::build_model("kdft:4x4x1").graph);
   const OnGraph after(without(topology::build_model("kdft:4x4x1").graph, 5));
   const TableSet old = before.tables("vtftr_plus");

@@ -40,7 +40,7 @@ TEST_F(PlantedFault, NoneIsSafe) {
   EXPECT_EQ(found.most_hops, 4U);
   EXPECT_EQ(found.vcs_used, 1U);
   EXPECT_EQ(found.describe(fabric.network),
-            "all 240 pairs get through, nothing can wait in a circle");
+            "all 240 pairs have a route, and no deadlock is possible");
 }
 
 TEST_F(PlantedFault, AMissingRouteIsAStrandedPair) {
@@ -92,7 +92,8 @@ TEST_F(PlantedFault, AVcThatDoesNotRiseIsACycle) {
   const Faults real = fabric.dead_leaves({5});
   const Verification found = fabric.check(tables, real);
   EXPECT_EQ(found.cycle.size(), 8U);
-  EXPECT_THAT(found.describe(fabric.network), HasSubstr("wait in a circle of 8 channels"));
+  EXPECT_THAT(found.describe(fabric.network),
+              HasSubstr("deadlock is possible in a cycle of 8 channels"));
   for (std::size_t i = 0; i < found.cycle.size(); ++i) {
     const Channel& held = found.cycle[i];
     const Channel& next = found.cycle[(i + 1) % found.cycle.size()];

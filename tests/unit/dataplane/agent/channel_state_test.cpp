@@ -133,7 +133,7 @@ TEST(Channel, a_manager_that_does_not_take_the_switch_ends_it_with_its_reason) {
   rejected.mutable_rejected()->set_reason("another leaf0 is connected");
   agent.agent.receive(rejected, agent.now);
   EXPECT_EQ(agent.agent.take_disconnect(),
-            "the manager does not take this switch: another leaf0 is connected");
+            "the manager rejected this switch: another leaf0 is connected");
 }
 
 TEST(Channel, a_manager_that_does_not_welcome_in_time_ends_it) {
@@ -265,7 +265,7 @@ TEST(Reload, with_other_trees_of_the_file_ends_the_channel_and_forgets_what_is_p
   agent.commit(1);
   EXPECT_THAT(agent.drain(), ElementsAre("refused 1: it is not prepared here"));
   EXPECT_EQ(agent.tables->tree(tree(8)).children, ports({4}));
-  EXPECT_EQ(agent.agent.take_disconnect(), "the trees of the switch's own file are others now");
+  EXPECT_EQ(agent.agent.take_disconnect(), "the trees of the switch's own file have changed");
   agent.agent.channel_down(agent.now);
   EXPECT_EQ(
       agent.connect(),

@@ -41,11 +41,11 @@ public:
       }
       break;
     case 9: agent_.publish(); break;
-    default: settle(); break;
+    default: publish_and_check(); break;
     }
   }
 
-  void settle() {
+  void publish_and_check() {
     agent_.publish();
     check_messages();
     check_tables();
@@ -304,7 +304,7 @@ TEST(RandomConversations, leave_the_switch_with_what_the_model_has) {
     for (int i = 0; i < 500 && !testing::Test::HasFailure(); ++i) {
       model.step();
     }
-    model.settle();
+    model.publish_and_check();
     ASSERT_FALSE(testing::Test::HasFailure()) << "in run " << run;
     refusals += model.refusals();
     reloads += model.reloads();

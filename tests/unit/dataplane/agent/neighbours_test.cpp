@@ -167,7 +167,7 @@ TEST_F(NeighboursTest, reports_a_switch_once_and_answers_it_at_once) {
   ASSERT_THAT(neighbours.take_hellos(), SizeIs(1));
   hear(p2, switch_hello("there", 7));
   EXPECT_THAT(neighbours.take_changes(), IsEmpty());
-  EXPECT_THAT(neighbours.take_hellos(), IsEmpty()) << "or two switches would answer for ever";
+  EXPECT_THAT(neighbours.take_hellos(), IsEmpty()) << "or two switches would answer forever";
 }
 
 TEST_F(NeighboursTest, reports_a_host_with_its_nid_and_no_guid) {
@@ -217,7 +217,7 @@ TEST_F(NeighboursTest, forgets_at_once_when_the_port_goes_down) {
   EXPECT_EQ(on(p0), "there");
 }
 
-TEST_F(NeighboursTest, hears_somebody_who_spoke_just_before_the_port_was_known_to_be_up) {
+TEST_F(NeighboursTest, hears_a_neighbour_who_spoke_just_before_the_port_was_known_to_be_up) {
   neighbours.port_changed(p0, false, 0, now);
   hear(p0, switch_hello("there"));
   EXPECT_EQ(on(p0), "");
@@ -344,7 +344,7 @@ TEST_F(NeighboursTest, names_a_link_with_both_ends_here) {
   hear(p2, switch_hello("here", 0));
   EXPECT_THAT(neighbours.problems(),
               ElementsAre(HasSubstr("port 0 hears this switch's own port 2")));
-  EXPECT_EQ(on(p0), "here") << "the manager is told, too";
+  EXPECT_EQ(on(p0), "here") << "the manager is notified, too";
 }
 
 TEST_F(NeighboursTest, names_a_port_that_hears_itself) {

@@ -65,7 +65,7 @@ TEST_F(RoutesOfTheManager, AreInForceWithTheirCommitAndNotBefore) {
   EXPECT_EQ(agent.tables->routes()->epoch, 1U);
   EXPECT_EQ(place(9), core::Place::at_switch(1));
   EXPECT_EQ(place(2), core::Place::local(port(2)));
-  EXPECT_EQ(place(3), core::Place::at_switch(0)) << "hangs here, but nobody says where";
+  EXPECT_EQ(place(3), core::Place::at_switch(0)) << "hangs here, but its place is unknown";
   EXPECT_EQ(place(100), core::Place());
 }
 

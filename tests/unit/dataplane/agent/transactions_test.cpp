@@ -135,7 +135,7 @@ TEST_F(Transactions, a_number_that_is_prepared_already_is_refused_and_the_first_
   agent.commit(5);
   EXPECT_THAT(agent.drain(),
               ElementsAre("prepared 5",
-                          "refused 5: a transaction of this number is prepared already",
+                          "refused 5: a transaction with this number is already prepared",
                           "committed 5 in 2"));
   EXPECT_TRUE(has(7));
   EXPECT_FALSE(has(8));
@@ -287,7 +287,7 @@ TEST_F(Transactions, the_vni_of_a_job_that_is_over_stays_out_until_it_is_permitt
   agent.commit(2);
   agent.drain();
   ASSERT_NE(vnis(2), nullptr);
-  EXPECT_FALSE(vnis(2)->test(20)) << "a process of the job may live on";
+  EXPECT_FALSE(vnis(2)->test(20)) << "a process of the job may still run";
   EXPECT_EQ(vnis(2)->count(), 65'535U) << "all others enter as before";
   EXPECT_EQ(vnis(0)->count(), 1U) << "what its file lists";
   EXPECT_EQ(vnis(3), nullptr) << "it was not closed";

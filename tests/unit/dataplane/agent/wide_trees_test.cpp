@@ -165,7 +165,7 @@ TEST(WideTrees, with_impossible_numbers_are_refused_and_less_of_them_would_not_d
     EXPECT_FALSE(messages.at(0).refused().no_room());
     return messages.at(0).refused().reason();
   };
-  EXPECT_THAT(refusal(wide_tree(7, 12, 1408)), HasSubstr("tree 7: 12 slots cannot be"));
+  EXPECT_THAT(refusal(wide_tree(7, 12, 1408)), HasSubstr("tree 7: 12 slots are not supported"));
   EXPECT_THAT(refusal(wide_tree(7, 16, 1400)), HasSubstr("tree 7: a payload of 1400 bytes"));
   EXPECT_THAT(refusal(wide_tree(7, 16, 0)), HasSubstr("tree 7: 16 slots need wide frames"));
   EXPECT_THAT(refusal(wide_tree(7, 16, 9216)), HasSubstr("at most 9152 go through"));

@@ -49,7 +49,7 @@ TEST(manager_address, that_cannot_be_dialled_is_named_with_its_line) {
   EXPECT_THAT(refusal("fabric:0"), HasSubstr("f:2: key 'manager.address': \"fabric:0\" is no"));
   EXPECT_THAT(refusal("unix:"), HasSubstr("the path of the socket is missing"));
   EXPECT_THAT(refusal("tcp:fabric.example:7581"),
-              HasSubstr("over TCP the fabric manager takes TLS alone"));
+              HasSubstr("over TCP the fabric manager accepts only TLS"));
   EXPECT_EQ(refusal("unix:/run/x.sock"), "");
 }
 

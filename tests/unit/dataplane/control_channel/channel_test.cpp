@@ -180,11 +180,11 @@ protected:
       ended = true;
       sw->stop();
       acceptor.reset();
-      patience.cancel();
+      timeout.cancel();
     });
     // Only ends a script that waits for a message that never arrives.
-    patience.expires_after(60s);
-    patience.async_wait([&](const boost::system::error_code& error) {
+    timeout.expires_after(60s);
+    timeout.async_wait([&](const boost::system::error_code& error) {
       if (!error) {
         context.stop();
       }
@@ -195,7 +195,7 @@ protected:
 
   test::ScratchDirectory directory;
   asio::io_context context;
-  asio::steady_timer patience{context};
+  asio::steady_timer timeout{context};
   ChannelSettings settings;
   std::optional<stream_protocol::acceptor> acceptor;
   std::optional<Switch> sw;
@@ -319,7 +319,7 @@ TEST_F(ChannelTest, ends_at_bytes_that_are_no_message) {
     co_await peer.send_bytes(std::string("\0\0\0\3\xFF\xFF\xFF", 7));
     EXPECT_EQ(co_await peer.receive(), "end");
     UnixPeer next = co_await meet(hello);
-    EXPECT_EQ(sw->ends.at(0), "it sent bytes that are no message");
+    EXPECT_EQ(sw->ends.at(0), "it sent bytes that are not a message");
   });
 }
 

@@ -135,7 +135,7 @@ TEST(Adopt, FreedDescriptorsCanBeHadAgain) {
   }
 }
 
-TEST(Adopt, ATreeInstalledAnewRemembersNoEndedSequence) {
+TEST(Adopt, AReinstalledTreeRemembersNoEndedSequence) {
   TestSwitch s;
   s.adopt(same_tables());
   s.give(parent, arm(7));

@@ -24,7 +24,7 @@ inline std::vector<std::uint64_t> all_counters(const SwitchCore& core) {
   for (const EngineCounters& e : counters.engines) {
     for (const Counter* c : {&e.arms, &e.rearms, &e.arm_failures, &e.disarms, &e.contributions,
                              &e.full, &e.partial, &e.expired_empty, &e.op_mismatches, &e.overflows,
-                             &e.discarded, &e.emission_delayed, &e.turned, &e.replayed}) {
+                             &e.discarded, &e.emission_delayed, &e.in_switch, &e.replayed}) {
       all.push_back(c->read());
     }
   }

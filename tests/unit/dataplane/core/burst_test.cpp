@@ -452,7 +452,7 @@ std::vector<Frame> more_than_enough(std::uint32_t seqno) {
 
 TEST(ProcessBurst, AReductionThatIsFullIsOverForTheFramesBehindItAlsoWhereItGoesNoFurther) {
   RandomFrames random(seed());
-  for (const bool turns : {false, true}) {
+  for (const bool in_switch : {false, true}) {
     for (const bool parent_is_up : {true, false}) {
       for (const bool root_has_contributed : {true, false}) {
         TestSwitch burst;
@@ -463,7 +463,8 @@ TEST(ProcessBurst, AReductionThatIsFullIsOverForTheFramesBehindItAlsoWhereItGoes
           for (std::size_t i = 0; i < port_count; ++i) {
             EXPECT_EQ(tables.add_port({}), "");
           }
-          EXPECT_EQ(tables.add_tree(TreeNumber{0}, 6, parent, children, {.turns = turns}), "");
+          EXPECT_EQ(tables.add_tree(TreeNumber{0}, 6, parent, children, {.in_switch = in_switch}),
+                    "");
           EXPECT_EQ(tables.add_tree(TreeNumber{1}, 4, parent, children), "");
           s->adopt(std::move(tables));
           for (std::uint8_t i = 0; i < 16; ++i) {
@@ -471,7 +472,7 @@ TEST(ProcessBurst, AReductionThatIsFullIsOverForTheFramesBehindItAlsoWhereItGoes
             f.tree = TreeNumber{static_cast<std::uint16_t>(i / 8)};
             f.reduction = ReductionId{static_cast<std::uint8_t>(i % 8)};
             s->give(parent, f);
-            if (turns && root_has_contributed && i < 8) {
+            if (in_switch && root_has_contributed && i < 8) {
               wire::ReductionFrame own = contribution(7, Nid{1});
               own.tree = f.tree;
               own.reduction = f.reduction;
@@ -488,8 +489,8 @@ TEST(ProcessBurst, AReductionThatIsFullIsOverForTheFramesBehindItAlsoWhereItGoes
         EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
         EXPECT_GT(burst.engine().full.read() + burst.engine().discarded.read(), 3U);
         EXPECT_EQ(seen[static_cast<std::size_t>(Event::completed_full)] != 0, parent_is_up);
-        EXPECT_EQ(seen[static_cast<std::size_t>(Event::turned)] != 0,
-                  turns && root_has_contributed);
+        EXPECT_EQ(seen[static_cast<std::size_t>(Event::completed_in_switch)] != 0,
+                  in_switch && root_has_contributed);
       }
     }
   }

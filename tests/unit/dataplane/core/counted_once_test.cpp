@@ -184,7 +184,7 @@ TEST(CountedOnce, WhatAnEngineHasCountedDoesNotPassWhenItIsOver) {
   }
 }
 
-TEST(CountedOnce, ARetryBeginsAnew) {
+TEST(CountedOnce, ARetryBeginsAgain) {
   TestSwitch s;
   s.adopt(tables_with_guards());
   for (const std::uint32_t sequence : {7U, 8U, 9U}) {
@@ -214,7 +214,7 @@ TEST(CountedOnce, AnUnarmedQuestionThatComesTwiceCountsNobodyTwice) {
   EXPECT_EQ(s.drops(child, DropReason::counted_twice), 1U);
 }
 
-TEST(CountedOnce, ATreeThatChangedBeginsAnew) {
+TEST(CountedOnce, ATreeThatChangedBeginsAgain) {
   TestSwitch s;
   s.adopt(tables_without_guards());
   expect_forwarded(s.give(child, on(leaf_tree, contribution(7))), parent, Event::passed_not_armed);
@@ -390,8 +390,8 @@ std::vector<SlotDemand> all_demands() {
   std::vector<SlotDemand> demands = {{}};
   for (const std::uint32_t payload : {64U, 1408U}) {
     for (const bool half_floats : {false, true}) {
-      for (const bool turns : {false, true}) {
-        demands.push_back({turns ? 32U : 8U, payload, half_floats, turns});
+      for (const bool in_switch : {false, true}) {
+        demands.push_back({in_switch ? 32U : 8U, payload, half_floats, in_switch});
       }
     }
   }

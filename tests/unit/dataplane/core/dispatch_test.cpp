@@ -98,8 +98,8 @@ const std::vector<Decision> one_of_each = {
      .traffic_class = 1},
     copies(6),
     {.ports = PortSet(7),
-     .action = Action::turn,
-     .event = Event::turned,
+     .action = Action::replicate_result,
+     .event = Event::completed_in_switch,
      .length = 66,
      .traffic_class = 3},
 };

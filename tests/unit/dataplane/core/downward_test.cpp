@@ -84,7 +84,7 @@ TEST(Arm, DropsAndCountsWhatTheDescriptorHolds) {
   EXPECT_EQ(last.decoded().word.count, 4U);
 }
 
-TEST(Arm, StartsTheTimerAnew) {
+TEST(Arm, RestartsTheTimer) {
   TestSwitch s;
   s.give(parent, arm(7));
   const std::uint64_t length = s.descriptors()[0].deadline.value - s.now.value;

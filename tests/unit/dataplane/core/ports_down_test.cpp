@@ -27,7 +27,7 @@ Frame unicast_to(Nid nid) {
   return frame;
 }
 
-TEST(PortsDown, all_are_up_until_somebody_says_otherwise) {
+TEST(PortsDown, all_are_up_until_reported_otherwise) {
   TestSwitch s;
   EXPECT_EQ(s.core.ports_up(), PortSet::first(max_ports));
 }

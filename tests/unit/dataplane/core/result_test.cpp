@@ -63,7 +63,7 @@ TEST(Result, CarriesTheSumOfTheSignaturesModulo2To56AndElseTheFirstHeader) {
   EXPECT_TRUE(wire::fabric_header_checksum_ok(last.portals()));
 }
 
-TEST(Result, SignatureStartsAnewWithEveryReduction) {
+TEST(Result, SignatureRestartsWithEveryReduction) {
   TestSwitch s;
   for (const std::uint32_t sequence : {7U, 8U}) {
     s.give(parent, arm(sequence));

@@ -106,7 +106,7 @@ protected:
 
 TEST_F(UnicastByTable, HostsOfTheSwitchAreReachedByTheirPorts) {
   expect_forwarded(give(host, unicast(Nid{41})), other_host, Event::unicast);
-  EXPECT_TRUE(says("its host hangs on port 1 of this switch")) << why;
+  EXPECT_TRUE(says("its host is attached to port 1 of this switch")) << why;
   // From the fabric it keeps its class, so that the same pauses apply.
   const Decision d = give(PortNumber{2}, unicast(Nid{40}, far), 1);
   expect_forwarded(d, host, Event::unicast);
@@ -136,7 +136,8 @@ TEST_F(UnicastByTable, HostsInjectInVirtualChannelZeroWhateverTheirClass) {
   EXPECT_EQ(d.action, core::Action::forward);
   EXPECT_TRUE(up_ports.contains(d.port));
   EXPECT_EQ(d.traffic_class, 0);
-  EXPECT_TRUE(says("its host hangs on switch 1 (routes of epoch 1; this is switch 0)")) << why;
+  EXPECT_TRUE(says("its host is attached to switch 1 (routes of epoch 1; this is switch 0)"))
+      << why;
   EXPECT_TRUE(says("it comes from a host, in virtual channel 0 of 2")) << why;
 }
 

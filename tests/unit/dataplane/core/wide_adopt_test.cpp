@@ -88,9 +88,9 @@ TEST(WideAdopt, ATreeKeepsWhatItHoldsWhileItsNeighboursChange) {
   s.give(child, wide_frame(on(tree, Nid{1}), Ints(352, 5)));
 
   // Rebuilt, as when the file is read again: the tree in front of it is gone, and another is added.
-  TablesBuilder anew = with_trees({tree, old_tree}, default_wide_memory);
-  anew.keep_slots_of(s.core.tables());
-  s.adopt(std::move(anew));
+  TablesBuilder next = with_trees({tree, old_tree}, default_wide_memory);
+  next.keep_slots_of(s.core.tables());
+  s.adopt(std::move(next));
   EXPECT_EQ(s.core.tables().slot_place(tree), place);
   EXPECT_EQ(s.core.tables().slot_place(old_tree).first_line, 0U);
   EXPECT_TRUE(s.emitted.empty());
@@ -104,7 +104,7 @@ TEST(WideAdopt, ATreeKeepsWhatItHoldsWhileItsNeighboursChange) {
   EXPECT_EQ(elements_of<std::uint32_t>(last), Ints(352, 6));
 }
 
-TEST(WideAdopt, ATreeInstalledAnewRemembersNoEndedSequenceOfAnyId) {
+TEST(WideAdopt, AReinstalledTreeRemembersNoEndedSequenceOfAnyId) {
   TestSwitch s;
   s.adopt(with_trees({tree}, default_wide_memory));
   arm_on(s, tree);
@@ -171,7 +171,7 @@ TEST(WideAdopt, TheTablesSayWhyATreeCannotHaveWideFrames) {
   refused(0, demand, "an ordinary multicast has no wide reduction frames");
   refused(2, {.slots = 8, .payload_bytes = 8896},
           "makes frames of 8958, and port 2 takes frames of at most 1514; give at most 1408");
-  refused(2, {.slots = 24, .payload_bytes = 64}, "tree 2748: 24 slots cannot be");
+  refused(2, {.slots = 24, .payload_bytes = 64}, "tree 2748: 24 slots are not supported");
   refused(2, {.slots = 128, .payload_bytes = limit, .half_floats = true}, "no room");
   EXPECT_EQ(builder.add_tree(tree, 2, parent, children, demand), "");
   EXPECT_NE(builder.add_tree(second_tree, 2, parent, children, demand), "");

@@ -13,7 +13,7 @@ namespace tributary::egress::test {
 namespace {
 
 TEST(Model, QueuesDoWhatTheReferenceSays) {
-  World::Happened sum;
+  World::Totals sum;
   const Random chance(tributary::test::seed());
   for (std::uint64_t run = 0; run < 50; ++run) {
     tributary::Random random = chance.fork(run);
@@ -23,13 +23,13 @@ TEST(Model, QueuesDoWhatTheReferenceSays) {
       const std::string problem = world->step();
       ASSERT_EQ(problem, "") << "run " << run << ", step " << step;
     }
-    const World::Happened happened = world->happened();
-    sum.sent += happened.sent;
-    sum.pauses_wanted += happened.pauses_wanted;
-    sum.given_up += happened.given_up;
-    sum.trimmed += happened.trimmed;
+    const World::Totals totals = world->totals();
+    sum.sent += totals.sent;
+    sum.pauses_wanted += totals.pauses_wanted;
+    sum.given_up += totals.given_up;
+    sum.trimmed += totals.trimmed;
     for (std::size_t reason = 0; reason < queue_drop_reasons.size(); ++reason) {
-      sum.dropped[reason] += happened.dropped[reason];
+      sum.dropped[reason] += totals.dropped[reason];
     }
   }
   EXPECT_GT(sum.sent, 10'000U);

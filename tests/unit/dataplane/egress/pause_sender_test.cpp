@@ -65,10 +65,10 @@ TEST_F(Sender, WhatTheDeviceDidNotTakeIsDueAgain) {
   EXPECT_EQ(sender.counters(cls(3)).pauses.read(), 0U);
 }
 
-TEST_F(Sender, AfterTheLinkWentDownEverythingIsSaidAnew) {
+TEST_F(Sender, AfterTheLinkWentDownEveryPauseIsSentAgain) {
   poll(three, ms(1));
   sender.forget();
-  EXPECT_FALSE(sender.due({}, ms(1))) << "nobody is paused";
+  EXPECT_FALSE(sender.due({}, ms(1))) << "no port is paused";
   EXPECT_EQ(poll(three, ms(1)), pause_of(three, 1000));
 }
 

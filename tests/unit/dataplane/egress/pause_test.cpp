@@ -53,7 +53,7 @@ TEST_F(Pause, EndsWhenItsQuantaAreOverAndNotBefore) {
   EXPECT_FALSE(queues.snapshot(cls(3)).paused);
 }
 
-TEST_F(Pause, ALaterFrameSetsItsEndAnew) {
+TEST_F(Pause, ALaterFrameReplacesItsEnd) {
   queues.pause(pause_of(ClassSet::of(cls(3)), 100), start);
   push(queues, device, cls(3), 0, 1, 100, port(1), start);
   queues.pause(pause_of(ClassSet::of(cls(3)), 500), start + 1000);

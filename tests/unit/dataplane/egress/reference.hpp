@@ -39,7 +39,7 @@ public:
     }
     serve(device);
     for (std::size_t c = 0; c < traffic_classes; ++c) {
-      settle(c, device);
+      admit_collected(c, device);
     }
   }
 
@@ -290,7 +290,7 @@ private:
     in_turn_ = in_turn_ && at_ != c;
   }
 
-  void settle(std::size_t c, Device& device) {
+  void admit_collected(std::size_t c, Device& device) {
     const TrafficClass number{static_cast<std::uint8_t>(c)};
     auto& frames = classes_[c].frames;
     for (std::size_t i = 0; i < frames.size();) {

@@ -91,7 +91,7 @@ TEST_F(Watchdog, TakesItUpAgainAfterTheRestorationTimeWithoutPause) {
   EXPECT_EQ(device.sent.size(), 1U);
 }
 
-TEST_F(Watchdog, APauseWithinTheRestorationTimeBeginsItAnew) {
+TEST_F(Watchdog, APauseWithinTheRestorationTimeRestartsIt) {
   pause(ms(0), ms(150));
   ASSERT_TRUE(given_up_at(ms(199)));
   pause(ms(199), ms(201));
@@ -100,7 +100,7 @@ TEST_F(Watchdog, APauseWithinTheRestorationTimeBeginsItAnew) {
   EXPECT_EQ(queues.snapshot(cls(3)).given_up_times, 1U);
 }
 
-TEST_F(Watchdog, ABreakBeginsTheDetectionAnewHoweverOftenAnybodyLooks) {
+TEST_F(Watchdog, ABreakRestartsTheDetectionHoweverOftenItIsPolled) {
   pause(ms(0), ms(99));
   pause(TimeNs{ms(99).value + 1}, ms(190)); // not checked in between
   EXPECT_FALSE(given_up_at(ms(190)));

@@ -53,15 +53,15 @@ public:
   }
 
   /// Number of each kind of event, so that a test can check that it occurred.
-  struct Happened {
+  struct Totals {
     std::uint64_t sent = 0;
     std::array<std::uint64_t, queue_drop_reasons.size()> dropped{};
     std::uint64_t pauses_wanted = 0; ///< ports and classes, at each step
     std::uint64_t given_up = 0;
     std::uint64_t trimmed = 0;
   };
-  [[nodiscard]] Happened happened() const {
-    Happened all{.pauses_wanted = pauses_wanted_};
+  [[nodiscard]] Totals totals() const {
+    Totals all{.pauses_wanted = pauses_wanted_};
     for (unsigned c = 0; c < traffic_classes; ++c) {
       const QueueSnapshot s = queues_.snapshot(cls(c));
       all.sent += s.frames;
@@ -205,7 +205,7 @@ private:
       }
     }
     if (s.frames != frames || s.bytes != bytes || s.drops != drops_before_[c.value]) {
-      return "the counters are not what happened";
+      return "the counters differ from the totals";
     }
     if (s.trimmed_waiting != reference_.cut_waiting(c)) {
       return "more or fewer trimmed frames wait than the reference's";

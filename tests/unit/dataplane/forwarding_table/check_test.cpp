@@ -90,11 +90,11 @@ TEST_F(Checking, RunsOfHostsAreAddressesInOrder) {
 
 TEST_F(Checking, OwnHostsHangOnPortsOfTheirOwn) {
   routes.local[1].port = 2;
-  EXPECT_THAT(problem(), HasSubstr("NID 17 hangs on port 2, which leads to a switch"));
+  EXPECT_THAT(problem(), HasSubstr("NID 17 is attached to port 2, which leads to a switch"));
   routes.local[1] = {Nid{16}, 1};
   EXPECT_THAT(problem(), HasSubstr("NID 16 at port 1 is there twice, or out of order"));
   routes.local[1] = {Nid{17}, 4};
-  EXPECT_THAT(problem(), HasSubstr("NID 17 hangs on port 4, which does not exist"));
+  EXPECT_THAT(problem(), HasSubstr("NID 17 is attached to port 4, which does not exist"));
 }
 
 TEST_F(Checking, TheDigestDiffersWithAnythingButTheEpoch) {

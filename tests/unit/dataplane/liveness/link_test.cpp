@@ -262,7 +262,7 @@ TEST(Link, whose_carrier_came_back_to_a_host_is_usable_with_its_first_hello) {
   EXPECT_EQ(wire.state(wire.b), State::unwatched);
 }
 
-TEST(Link, whose_carrier_came_back_to_somebody_who_says_nothing_is_usable_after_a_while) {
+TEST(Link, whose_carrier_came_back_to_a_silent_end_is_usable_after_a_while) {
   WireBetween wire;
   wire.connect();
   wire.run(ns_per_second);

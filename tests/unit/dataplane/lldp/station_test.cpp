@@ -77,7 +77,7 @@ TEST_F(StationTest, speaks_four_times_in_a_row_to_a_new_neighbour) {
   EXPECT_EQ(run(10), (std::vector<std::uint64_t>{74})) << "one that is known";
 }
 
-TEST_F(StationTest, speaks_once_a_second_at_most_whoever_comes_and_goes) {
+TEST_F(StationTest, sends_once_a_second_at_most_whichever_neighbours_change) {
   station.port_changed(first, true, now);
   std::size_t sent = 0;
   for (int i = 0; i < 300; ++i) {

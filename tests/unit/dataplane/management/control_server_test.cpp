@@ -130,7 +130,7 @@ TEST_F(control_server, answers_several_requests_on_one_connection) {
   EXPECT_THAT(client.ask(R"({"command":"show","what":"trees"})"), HasSubstr("\"tree\":2748"));
 }
 
-TEST_F(control_server, a_bad_request_is_refused_and_the_connection_goes_on) {
+TEST_F(control_server, a_bad_request_is_refused_and_the_connection_stays_open) {
   const Client client(file_.path());
   EXPECT_THAT(client.ask("nonsense"),
               StartsWith(R"({"ok":false,"error":"the request is not JSON)"));
@@ -152,7 +152,7 @@ TEST_F(control_server, too_long_a_request_is_refused_and_the_connection_closed) 
   EXPECT_EQ(client.rest(), "");
 }
 
-TEST_F(control_server, a_client_that_does_not_read_holds_up_nobody) {
+TEST_F(control_server, a_client_that_does_not_read_holds_up_no_other) {
   const Client slow(file_.path());
   std::string requests;
   for (int i = 0; i < 5000; ++i) {

@@ -38,7 +38,7 @@ TEST(parse_request, queues_of_one_port) {
           .port,
       "host0");
   EXPECT_THAT(error_of(R"({"command":"show","what":"trees","port":"host0"})"),
-              HasSubstr("\"port\" means nothing for this command"));
+              HasSubstr("\"port\" does not apply to this command"));
 }
 
 TEST(parse_request, impair_actions_with_what_they_select) {
@@ -78,7 +78,7 @@ TEST(parse_request, impair_says_what_is_wrong) {
   EXPECT_THAT(error_of(R"({"command":"impair","action":"clear","port":"p","direction":"up"})"),
               HasSubstr("known are received, sent"));
   EXPECT_THAT(error_of(R"({"command":"impair","action":"clear","settings":{}})"),
-              HasSubstr("\"settings\" means nothing for this command"));
+              HasSubstr("\"settings\" does not apply to this command"));
 }
 
 TEST(answer, impair_passes_on_what_was_asked_and_reports_what_is_in_force) {
@@ -121,7 +121,7 @@ TEST(parse_request, trace_dump_may_be_narrowed) {
 
 TEST(parse_request, trace_says_what_is_wrong_with_a_filter) {
   EXPECT_THAT(error_of(R"({"command":"trace","action":"off","drops":true})"),
-              HasSubstr("\"drops\" means nothing for this command"));
+              HasSubstr("\"drops\" does not apply to this command"));
   EXPECT_THAT(error_of(R"({"command":"trace","action":"dump","drops":1})"),
               HasSubstr("\"drops\" must be true or false"));
   EXPECT_THAT(error_of(R"({"command":"trace","action":"dump","from":[-1]})"),
@@ -182,7 +182,7 @@ TEST(parse_request, refuses_what_it_does_not_understand) {
               HasSubstr("known are ports, queues, trees, engines, counters, workers, manager, "
                         "neighbours"));
   EXPECT_THAT(error_of(R"({"command":"show","what":"ports","port":"x"})"),
-              HasSubstr("\"port\" means nothing for this command"));
+              HasSubstr("\"port\" does not apply to this command"));
   EXPECT_THAT(error_of(R"({"command":"capture","port":"x"})"),
               HasSubstr("\"port\" needs \"switch\""));
   EXPECT_THAT(error_of(R"({"command":"capture","tree":8192})"), HasSubstr("from 0 to 8191"));

@@ -290,7 +290,7 @@ TEST(CaptureTap, takes_what_its_filter_asks_for_by_kind_vni_cookie_and_tree) {
   EXPECT_FALSE(taken({.vni = vni}, Frame(13)));
 }
 
-TEST_P(ControlTest, capture_counts_what_does_not_fit_and_holds_nobody_up) {
+TEST_P(ControlTest, capture_counts_what_does_not_fit_and_holds_no_frame_up) {
   Fabric fabric(options());
   const auto capture = fabric.workers().start_capture(
       {.port = PortNumber{0}, .direction = Direction::received}, {.frames = 8});
@@ -305,7 +305,7 @@ TEST(Mailbox, runs_a_task_on_the_worker_and_passes_its_exception_on) {
   Mailbox mailbox;
   std::thread::id ran_on;
   mailbox.call([&] { ran_on = std::this_thread::get_id(); });
-  EXPECT_EQ(ran_on, std::this_thread::get_id()) << "nobody has opened it yet";
+  EXPECT_EQ(ran_on, std::this_thread::get_id()) << "no client has opened it yet";
 
   std::atomic<bool> stop{false};
   std::atomic<bool> opened{false};

@@ -93,7 +93,7 @@ TEST_P(HelloTest, what_the_control_thread_sends_leaves_by_that_port_alone) {
   EXPECT_EQ(eal().free_buffers(), before);
 }
 
-TEST_P(HelloTest, delivered_frames_that_nobody_takes_are_dropped_as_delivery_full) {
+TEST_P(HelloTest, delivered_frames_that_are_not_taken_are_dropped_as_delivery_full) {
   Fabric fabric(options());
   const Frame sent = wire::encode(hello("s"));
   const std::uint64_t surplus = 100;

@@ -72,7 +72,7 @@ TEST_P(LldpFrames, are_foreign_on_a_port_that_does_not_take_them) {
       eventually([&] { return fabric.drops(3, core::DropReason::foreign_ethertype) == 1; }));
 }
 
-TEST_P(LldpFrames, that_nobody_takes_are_dropped_and_hellos_go_on) {
+TEST_P(LldpFrames, that_are_not_taken_are_dropped_and_hellos_continue) {
   Fabric fabric(options(GetParam()));
   fabric.workers().publish(0, tables());
   constexpr std::size_t many = 4 * max_ports;

@@ -50,7 +50,7 @@ TEST(IdleBackoff, spins_first_and_sleeps_longer_and_longer_where_others_want_the
             (std::vector<std::uint64_t>{4'000, 8'000, 16'000, 32'000, 50'000, 50'000}));
 }
 
-TEST(IdleBackoff, sleeps_stay_short_where_nobody_else_wants_the_processor) {
+TEST(IdleBackoff, sleeps_stay_short_where_no_other_thread_wants_the_processor) {
   IdleBackoff backoff(adaptive(20, 200));
   std::vector<std::uint64_t> due(25, 8'000);
   due.front() = 4'000;
@@ -276,7 +276,7 @@ TEST(Ownership, is_that_of_all_frames) {
       {"shared", [](rte_mbuf& frame) { rte_mbuf_refcnt_set(&frame, 2); }, false, false},
       {"of no reference", [](rte_mbuf& frame) { rte_mbuf_refcnt_set(&frame, 0); }, false, false},
       {"in two pieces", [](rte_mbuf& frame) { frame.nb_segs = 2; }, false, false},
-      {"of nobody", [](rte_mbuf& frame) { frame.pool = nullptr; }, true, false},
+      {"of no pool", [](rte_mbuf& frame) { frame.pool = nullptr; }, true, false},
       {"indirect", [](rte_mbuf& frame) { frame.ol_flags |= RTE_MBUF_F_INDIRECT; }, true, false},
       {"external", [](rte_mbuf& frame) { frame.ol_flags |= RTE_MBUF_F_EXTERNAL; }, true, false},
       {"long", [](rte_mbuf& frame) { frame.data_off = 0xFFFF; }, true, true},

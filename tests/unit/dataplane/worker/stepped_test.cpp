@@ -8,7 +8,7 @@
 namespace tributary::worker::test {
 namespace {
 
-constexpr std::size_t rounds_to_settle = 8;
+constexpr std::size_t rounds_to_drain = 8;
 
 /// Worker 0 has the even ports, worker 1 the odd ones.
 class Stepped {
@@ -17,8 +17,8 @@ public:
 
   void step(std::size_t worker) { fabric.workers().step(worker); }
   /// Runs until no frame is in flight.
-  void settle() {
-    for (std::size_t i = 0; i < rounds_to_settle; ++i) {
+  void drain() {
+    for (std::size_t i = 0; i < rounds_to_drain; ++i) {
       step(0);
       step(1);
     }
@@ -124,7 +124,7 @@ TEST_P(Overload, that_lasts_loses_only_what_is_counted_and_leaves_nothing_behind
       ASSERT_NO_FATAL_FAILURE(expect_reduction_on_the_other_tree(s, turn)) << "turn " << turn;
       at_root += s.fabric.root().receive_all();
     }
-    s.settle();
+    s.drain();
     at_root += s.fabric.root().receive_all();
     EXPECT_EQ(sent, at_root + s.drops(core::DropReason::handoff_full) +
                         s.fabric.drops(0, core::DropReason::queue_full));
@@ -135,14 +135,14 @@ TEST_P(Overload, that_lasts_loses_only_what_is_counted_and_leaves_nothing_behind
 
     // Afterwards the state is as before.
     s.fabric.root().send(arm_frame(2));
-    s.settle();
+    s.drain();
     for (const std::size_t leaf : {3U, 4U, 5U}) {
       ASSERT_TRUE(s.fabric.host(leaf).receive().has_value());
       auto f = contribution(2, leaf);
       f.word.count = leaf == 5 ? 2 : 1;
       s.fabric.host(leaf).send(f);
     }
-    s.settle();
+    s.drain();
     const auto result = s.fabric.root().expect_reduction();
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(result->word.count, 4U);
@@ -160,11 +160,11 @@ TEST(TracesOfSubtotals, have_each_contribution_once_where_everything_is_traced) 
   s.fabric.workers().set_tracing(core::Tracing::everything);
   for (std::uint32_t round = 1; round <= rounds; ++round) {
     s.fabric.root().send(arm_frame(round));
-    s.settle();
+    s.drain();
     for (std::size_t leaf = 1; leaf < Stepped::ports; ++leaf) {
       s.fabric.host(leaf).send(contribution(round, leaf));
     }
-    s.settle();
+    s.drain();
     ASSERT_TRUE(s.fabric.root().receive().has_value());
   }
   ASSERT_EQ(s.of(1).subtotals.read(), rounds) << "or this tests nothing";

@@ -162,7 +162,7 @@ TEST(MbufTrim, leaves_a_frame_alone_whose_headers_do_not_lie_in_one_piece) {
   port::give_back(head);
 }
 
-TEST(MbufTrim, leaves_a_buffer_alone_that_somebody_else_refers_to) {
+TEST(MbufTrim, leaves_a_buffer_alone_that_another_frame_refers_to) {
   const Frame whole = data_frame(10);
   rte_mbuf* shared = buffer_of(whole);
   rte_mbuf_refcnt_update(shared, 1);

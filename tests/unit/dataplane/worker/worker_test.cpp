@@ -288,7 +288,7 @@ TEST_P(WorkerTest, what_waited_leaves_in_order_once_there_is_room) {
   }
   EXPECT_TRUE(eventually([&] { return queue_of(fabric, 1).waiting.frames == 0; }));
   EXPECT_GT(queue_of(fabric, 1).highest.frames, 0U);
-  EXPECT_GT(queue_of(fabric, 2).waiting.frames, 0U) << "nobody receives there";
+  EXPECT_GT(queue_of(fabric, 2).waiting.frames, 0U) << "no host receives there";
 }
 
 TEST_P(WorkerTest, what_waits_at_the_end_leaves_as_far_as_it_is_taken) {

@@ -182,7 +182,7 @@ TEST(Flight, TheTimeOfPiecesThatOthersWaitedForSaysNothing) {
   flight.begin(2, at(0), true);
   flight.end(1, at(0));
   EXPECT_EQ(flight.time_ns(), 0U);
-  EXPECT_EQ(flight.overdue_at(ReductionId{0}), never) << "nobody knows what is long";
+  EXPECT_EQ(flight.overdue_at(ReductionId{0}), never) << "what is long is unknown";
   flight.begin(3, at(10));
   flight.end(3, at(50));
   EXPECT_EQ(flight.time_ns(), 40 * us);

@@ -68,7 +68,7 @@ TEST(Leave, TheLastWordOfTheRootReleasesEveryEngineItArmed) {
             (std::vector{ReductionId{0}, ReductionId{1}, ReductionId{2}, ReductionId{3}}));
 }
 
-TEST(Leave, NobodyGoesBeforeAllHaveCome) {
+TEST(Leave, NoMemberLeavesBeforeAllHaveCome) {
   StarGroup group(size);
   run_pieces(group, 1);
   for (std::uint32_t rank = 0; rank < size - 1; ++rank) {
@@ -83,7 +83,7 @@ TEST(Leave, NobodyGoesBeforeAllHaveCome) {
   EXPECT_TRUE(all_left(group));
 }
 
-TEST(Leave, LeafThatMissesTheLastResultGetsItFromTheLingeringRoot) {
+TEST(Leave, LeafThatMissesTheLastResultGetsItFromTheRootInItsGrace) {
   StarGroup group(size);
   run_pieces(group, 1);
   int lost = 0;
@@ -104,7 +104,7 @@ TEST(Leave, LeafThatMissesTheLastResultGetsItFromTheLingeringRoot) {
   EXPECT_EQ(group.root().statistics().replayed, 1U);
 }
 
-TEST(Leave, LostLeaveFrameEndsTheRootsLingeringAtItsTime) {
+TEST(Leave, LostLeaveFrameEndsTheRootsGraceAtItsTime) {
   StarGroup group(size);
   run_pieces(group, 1);
   int lost = 0;
@@ -118,8 +118,8 @@ TEST(Leave, LostLeaveFrameEndsTheRootsLingeringAtItsTime) {
   leave_everywhere(group);
   group.carry();
   EXPECT_EQ(lost, 1);
-  const std::uint64_t linger = group.root().parameters().linger_ns;
-  group.pass(linger - 1);
+  const std::uint64_t grace = group.root().parameters().leave_grace_ns;
+  group.pass(grace - 1);
   EXPECT_FALSE(group.root().left());
   group.pass(1);
   EXPECT_TRUE(group.root().left());
@@ -191,7 +191,7 @@ TEST(Leave, HeavyLossDoesNotKeepAnybodyForEver) {
     });
     leave_everywhere(group);
     const GroupParameters& bounds = group.root().parameters();
-    group.pass(bounds.leave_timeout_ns + bounds.linger_ns);
+    group.pass(bounds.leave_timeout_ns + bounds.leave_grace_ns);
     EXPECT_TRUE(all_left(group));
     EXPECT_GT(lost, 0);
   }

@@ -40,7 +40,7 @@ TEST(Missing, RootAndLeavesNameWhoDoesNotComeAfterTheFirstRollCall) {
   group.set_script(without({2, 4}));
   inject_sums(group);
   group.pass(second);
-  EXPECT_TRUE(group.root().status()[0].missing.empty()) << "nobody was asked by themselves yet";
+  EXPECT_TRUE(group.root().status()[0].missing.empty()) << "no member was asked by itself yet";
   group.pass(named_within - second);
   for (const std::uint32_t rank : {0U, 1U, 3U, 5U}) {
     EXPECT_EQ(group[rank].status()[0].missing, ranks({2, 4})) << "rank " << rank;
@@ -168,7 +168,7 @@ TEST(Missing, TheMemberTimeOutEndsTheGroupAtEveryMember) {
     EXPECT_FALSE(group[rank].can_inject());
     EXPECT_FALSE(group[rank].take_completion());
     group[rank].leave(group.now());
-    EXPECT_TRUE(group[rank].left()) << "there is nobody to wait for";
+    EXPECT_TRUE(group[rank].left()) << "no member is left to wait for";
   }
 }
 
@@ -207,7 +207,7 @@ TEST(Missing, ALeafThatWasCutOffHearsOfTheEndLater) {
   inject_sums(group);
   group.pass(7 * second);
   ASSERT_TRUE(group.root().failure());
-  EXPECT_EQ(group[2].failure()->missing, ranks({0})) << "it heard nothing of anybody";
+  EXPECT_EQ(group[2].failure()->missing, ranks({0})) << "it heard no member";
   StarGroup other(4, with_member_timeout(5 * second));
   other.set_script([&](std::uint32_t from, std::uint32_t to, const wire::ReductionFrame& frame) {
     const bool is_notice = frame.word == notice_word() && to == 2 && other.now().value < 7 * second;

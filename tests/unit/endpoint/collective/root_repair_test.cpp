@@ -117,7 +117,7 @@ TEST_F(RootRepairTest, CountsThatAreNeverRightDoNotKeepTheTreeBusy) {
   EXPECT_EQ(root.statistics().retried, immediate_retries);
   EXPECT_FALSE(root.take_completion().has_value());
   EXPECT_GT(root.status()[0].refused, immediate_retries);
-  EXPECT_LE(root.next_deadline(), now + group.retry_ns) << "but the retry timer goes on";
+  EXPECT_LE(root.next_deadline(), now + group.retry_ns) << "but the retry timer continues";
 }
 
 wire::ReductionFrame request(const GroupParameters& group, std::uint32_t rank,

@@ -179,7 +179,7 @@ TEST_F(TwinTest, LeafContributesOnlyWhereItHeardTheSequence) {
   EXPECT_EQ(sent[0].tree, first);
 
   leaf.receive(from_root(on_second, ReductionId{0}, retry_word(9)), group.now());
-  EXPECT_TRUE(drain(leaf).empty()) << "an older sequence that lingered on the other tree";
+  EXPECT_TRUE(drain(leaf).empty()) << "an older sequence left on the other tree";
   leaf.receive(from_root(on_second, ReductionId{0}, retry_word(10)), group.now());
   sent = drain(leaf);
   ASSERT_EQ(sent.size(), 1U);
@@ -240,7 +240,7 @@ TEST_F(TwinTest, LeavingWithOneDeadTreeTakesOneRetryInterval) {
   }
 }
 
-TEST_F(TwinTest, RootThatHearsNoLeaveFrameLingersAndGoes) {
+TEST_F(TwinTest, RootThatHearsNoLeaveFrameStaysForItsGraceAndGoes) {
   reduce_one(1);
   const PieceNumber leave = 1 + reductions_per_tree;
   group.set_script([&](std::uint32_t from, auto, const wire::ReductionFrame& f) {
@@ -253,7 +253,7 @@ TEST_F(TwinTest, RootThatHearsNoLeaveFrameLingersAndGoes) {
   leave_everywhere();
   group.pass(32 * ms);
   EXPECT_EQ(gone(), size - 1);
-  group.pass(group.root().parameters().linger_ns);
+  group.pass(group.root().parameters().leave_grace_ns);
   EXPECT_EQ(gone(), size);
 }
 

@@ -123,15 +123,15 @@ private:
     }
   }
   void put(std::uint32_t from, std::uint32_t to, const std::vector<std::byte>& bytes) {
-    if ((filter_ && !filter_(from, to, bytes)) || happens(wire_.loss)) {
+    if ((filter_ && !filter_(from, to, bytes)) || occurs(wire_.loss)) {
       return;
     }
-    for (int copies = happens(wire_.duplicates) ? 2 : 1; copies > 0; --copies) {
+    for (int copies = occurs(wire_.duplicates) ? 2 : 1; copies > 0; --copies) {
       const std::uint64_t extra = wire_.jitter_ns == 0 ? 0 : random_() % wire_.jitter_ns;
       on_the_way_.emplace(now_ + wire_.latency_ns + extra, std::pair(to, bytes));
     }
   }
-  [[nodiscard]] bool happens(double chance) {
+  [[nodiscard]] bool occurs(double chance) {
     return chance > 0 && static_cast<double>(random_()) < chance * 4294967296.0;
   }
 

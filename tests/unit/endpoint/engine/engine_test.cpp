@@ -61,7 +61,7 @@ TEST_F(EngineTest, EachProtocolGetsItsTreesFramesInOrderAndOnceABurst) {
   EXPECT_EQ(a.bursts, 1U) << "without frames it is not called";
 }
 
-TEST_F(EngineTest, UnicastsGoToWhoeverClaimedThem) {
+TEST_F(EngineTest, UnicastsGoToTheProtocolThatClaimedThem) {
   const auto unicast = wire::FabricAddress::unicast(Nid{5}, 77);
   link.deliver(unicast, 1);
   engine.round(t0);
@@ -240,7 +240,7 @@ TEST_F(EngineTest, TheEarliestDeadlineIsTheEngines) {
   EXPECT_EQ(engine.next_deadline(), t0 + 500);
   engine.round(t0 + 500);
   ASSERT_EQ(a.polled.size(), 1U);
-  EXPECT_EQ(a.polled[0], t0 + 500) << "told the time, asks nobody for it";
+  EXPECT_EQ(a.polled[0], t0 + 500) << "given the time, does not read the clock";
 }
 
 // --- errors ---

@@ -73,7 +73,7 @@ TEST_F(LoopTest, AnAnswerIsNotLookedForBeforeItCanBeThere) {
 }
 
 /// How often a wait checks for frames before it sleeps, on a link that is never readable.
-std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait, std::uint64_t patience_ns) {
+std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait, std::uint64_t timeout_ns) {
   auto made = std::make_unique<FakeLink>();
   FakeLink& link = *made;
   link.make_waitable();
@@ -82,7 +82,7 @@ std::size_t looks_of(std::uint64_t spin_ns, Loop::Wait wait, std::uint64_t patie
   bool looked = false;
   link.on_look = [&] { looked = true; }; // and it reports frames
   const bool done = loop.wait_until(
-      lock, [&] { return looked; }, net::steady_now() + patience_ns, wait);
+      lock, [&] { return looked; }, net::steady_now() + timeout_ns, wait);
   EXPECT_EQ(done, looked);
   return link.looks;
 }

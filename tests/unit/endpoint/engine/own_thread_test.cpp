@@ -177,7 +177,7 @@ TEST_F(OwnThreadTest, ItEndsWhileItSleeps) {
   ASSERT_TRUE(received(1));
   loop.end_thread(); // the test hangs if not
   deliver(1);
-  EXPECT_EQ(protocol.received.size(), 1U) << "nobody takes frames any more";
+  EXPECT_EQ(protocol.received.size(), 1U) << "no protocol takes frames any more";
   loop.progress();
   EXPECT_EQ(protocol.received.size(), 2U) << "but the caller may";
 }

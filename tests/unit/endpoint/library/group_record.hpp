@@ -155,7 +155,7 @@ private:
     body["disjoint"] = true;
     body["slots"] = given_.slots;
     body["payload"] = given_.payload;
-    body["turn"] = false;
+    body["in_switch_results"] = false;
     return {.body = boost::json::serialize(body)};
   }
 

@@ -55,7 +55,7 @@ TEST(Lease, ShortLeasesAreNotWaitedOut) {
       << "never in a busy loop";
 }
 
-TEST(Lease, SomebodyWhoWaitsHasItRenewedEachSecond) {
+TEST(Lease, AWaitingCallHasItRenewedEachSecond) {
   Lease lease(membership(), 4, false, TimeNs{0});
   EXPECT_EQ(lease.next_attempt(), TimeNs{10 * second});
   lease.hurry(true);

@@ -297,7 +297,7 @@ TEST_F(MissingMemberTest, ABlockingCallEndsWithTheRankThatDoesNotCome) {
   EXPECT_EQ(barrier(1), TRIBUTARY_ERR_MEMBER_MISSING);
   EXPECT_NE(last_error(1).find("rank 1 did not contribute"), std::string::npos) << last_error(1);
   for (tributary_group* group_that_ended : impatient) {
-    EXPECT_EQ(tributary_leave(group_that_ended), TRIBUTARY_OK) << "nobody is waited for";
+    EXPECT_EQ(tributary_leave(group_that_ended), TRIBUTARY_OK) << "no member is waited for";
   }
 }
 
@@ -318,7 +318,7 @@ TEST_F(MissingMemberTest, RequestsThatWereStartedEndToo) {
   EXPECT_EQ(tributary_leave(impatient[0]), TRIBUTARY_OK);
   EXPECT_EQ(allreduce<std::int64_t>({1}, {2}, TRIBUTARY_INT64, TRIBUTARY_SUM),
             std::vector<std::int64_t>{3})
-      << "the host's other group goes on";
+      << "the host's other group continues";
 }
 
 TEST_F(LibraryTest, DifferentCountsAreAnErrorAtBothThatNamesBoth) {
@@ -518,7 +518,7 @@ TEST_F(LibraryTest, AReductionThatCannotBeIsNamed) {
       refused(tributary_allreduce(group[0], &x, &x, 1, TRIBUTARY_FLOAT, TRIBUTARY_XOR, nullptr),
               host[0], "operator XOR does not reduce FLOAT"));
   EXPECT_TRUE(refused(tributary_allreduce(group[0], &x, &x, 1, TRIBUTARY_INT8, 99, nullptr),
-                      host[0], "none of enum tributary_op"));
+                      host[0], "not in enum tributary_op"));
 }
 
 TEST_F(LibraryTest, BuffersThatOverlapAreRefusedUnlessTheyAreOne) {

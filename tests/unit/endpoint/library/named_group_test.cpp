@@ -145,7 +145,7 @@ TEST_F(NamedGroupTest, SlotsThatCannotBeAreRefusedBeforeTheManagerIsAsked) {
   EXPECT_EQ(record.joins(), 0U);
 }
 
-TEST_F(NamedGroupTest, AGroupMadeAnewIsAskedForWithTheSameFramesAndFollowedWithThem) {
+TEST_F(NamedGroupTest, ARecreatedGroupIsRequestedWithTheSameFramesAndFollowedWithThem) {
   record.give({.slots = 16, .payload = 1408});
   join_both();
   record.forget_and_give({.trees = {78}, .cookie = 0xABCE, .slots = 16, .payload = 1408});
@@ -262,7 +262,7 @@ TEST_F(NamedGroupTest, RestartOfTheManagerIsRiddenOut) {
   const std::uint64_t renewals = record.renewals();
   ASSERT_TRUE(eventually([&] { return record.renewals() >= renewals + 4; }));
   EXPECT_EQ(status(group[0]).find("failing for"), std::string::npos);
-  EXPECT_EQ(record.joins(), 2U) << "nobody had to join again";
+  EXPECT_EQ(record.joins(), 2U) << "no member had to join again";
   leave_both();
   EXPECT_EQ(code, (std::array{0, 0}));
 }
@@ -335,7 +335,7 @@ TEST_F(NamedGroupTest, ARootWhoseOwnLeaseEndedSaysSoAndItsLeafNamesIt) {
 
 TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
   join_both();
-  record.miss({{.rank = 1, .why = "no switch hears of its host"}});
+  record.miss({{.rank = 1, .why = "no switch has seen its host"}});
   tributary_request* request = nullptr;
   ASSERT_EQ(tributary_barrier_start(group[0], &request), TRIBUTARY_OK);
   ASSERT_TRUE(eventually([&] {
@@ -344,7 +344,7 @@ TEST_F(NamedGroupTest, AMemberWhoseHostIsNotHeardIsNamedAndWaitedFor) {
   }));
   EXPECT_EQ(tributary_wait(&request, 1000, nullptr), TRIBUTARY_ERR_TIMEOUT);
   const std::string message = tributary_last_error(host[0]);
-  EXPECT_NE(message.find("rank 1 (host node2: no switch hears of its host)"), std::string::npos)
+  EXPECT_NE(message.find("rank 1 (host node2: no switch has seen its host)"), std::string::npos)
       << message;
 }
 

@@ -88,7 +88,7 @@ TEST(ManagerClient, FailuresAreAnsweredWithTheManagersWords) {
   EXPECT_EQ(error_of<ManagerError>([&] { client.get("/"); }).value().kind(), Kind::garbled);
 }
 
-TEST(ManagerClient, NobodyThereIsSaidAtOnceWithoutPatience) {
+TEST(ManagerClient, AMissingManagerIsReportedAtOnceWithoutTimeout) {
   FakeManager manager(echo);
   ManagerClient client(manager.settings());
   manager.stop();
@@ -99,7 +99,7 @@ TEST(ManagerClient, NobodyThereIsSaidAtOnceWithoutPatience) {
       << error.what();
 }
 
-TEST(ManagerClient, PatienceWaitsForARestart) {
+TEST(ManagerClient, TheTimeoutCoversARestart) {
   FakeManager manager(echo, FakeManager::On::tcp);
   ClientSettings settings = manager.settings();
   settings.retry_limit = 20s;
@@ -117,7 +117,7 @@ TEST(ManagerClient, ManagerThatIsNotReadyIsAskedAgain) {
   FakeManager manager(
       [&](const FakeRequest&) -> FakeResponse { return {.status = ++asked < 3 ? 503U : 200U}; });
   ClientSettings settings = manager.settings();
-  EXPECT_EQ(ManagerClient(settings).get("/").status, 503U) << "no patience";
+  EXPECT_EQ(ManagerClient(settings).get("/").status, 503U) << "no timeout";
   settings.retry_limit = 20s;
   EXPECT_EQ(ManagerClient(settings).get("/").status, 200U);
   EXPECT_EQ(asked, 3);

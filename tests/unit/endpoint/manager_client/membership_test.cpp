@@ -18,7 +18,7 @@ using Kind = ManagerError::Kind;
 const std::string membership_json =
     R"({"group": "demo", "job": "j1", "state": "ready", "rank": 3, "size": 16, "vni": 1024,
         "cookie": 2051772869, "root_rank": 1, "root_nid": 7, "trees": [5, 9], "disjoint": false,
-        "lease_seconds": 30, "slots": 8, "payload": 32, "turn": false})";
+        "lease_seconds": 30, "slots": 8, "payload": 32, "in_switch_results": false})";
 const std::string group_json =
     R"({"name": "demo", "job": "j1", "state": "receiving_join_req", "size": 16, "joined": 14,
         "missing": [{"rank": 3, "why": "has not joined"},
@@ -152,33 +152,33 @@ TEST(Membership, OfAGroupWithoutWideFramesHasNone) {
   EXPECT_EQ(m.payload, 32U);
 }
 
-TEST(Membership, AsksForATreeThatIsTurnedRoundAndReadsWhetherItIs) {
+TEST(Membership, AsksForInSwitchResultsAndReadsWhetherTheGroupHasThem) {
   boost::json::value body = boost::json::parse(membership_json);
   body.as_object()["trees"] = boost::json::array{5};
-  body.as_object()["turn"] = true;
+  body.as_object()["in_switch_results"] = true;
   boost::json::value not_so = boost::json::parse(membership_json);
-  not_so.as_object()["turn"] = false;
-  not_so.as_object()["turn_note"] = "rank 3 (NID 4) does not know them";
+  not_so.as_object()["in_switch_results"] = false;
+  not_so.as_object()["in_switch_note"] = "rank 3 (NID 4) does not know them";
   FakeManager manager(in_turn({{.body = boost::json::serialize(body)},
                                {.body = boost::json::serialize(not_so)},
                                {.body = membership_json},
                                {.body = membership_json}}));
   ManagerClient client(manager.settings());
   JoinRequest asking = request();
-  asking.turn = true;
-  EXPECT_TRUE(join(client, asking, 0s).turn);
+  asking.in_switch_results = true;
+  EXPECT_TRUE(join(client, asking, 0s).in_switch_results);
   const Membership refused = join(client, request(), 0s);
-  EXPECT_FALSE(refused.turn);
-  EXPECT_EQ(refused.turn_note, "rank 3 (NID 4) does not know them");
+  EXPECT_FALSE(refused.in_switch_results);
+  EXPECT_EQ(refused.in_switch_note, "rank 3 (NID 4) does not know them");
   static_cast<void>(join(client, asking, 0s));
-  asking.turn = false;
+  asking.in_switch_results = false;
   static_cast<void>(join(client, asking, 0s));
   const auto sent = [&](std::size_t number) {
     return boost::json::parse(manager.requests().at(number).body).as_object();
   };
-  EXPECT_EQ(sent(3).at("turn"), false);
-  EXPECT_EQ(sent(0).at("turn"), true);
-  EXPECT_FALSE(sent(1).contains("turn"));
+  EXPECT_EQ(sent(3).at("in_switch_results"), false);
+  EXPECT_EQ(sent(0).at("in_switch_results"), true);
+  EXPECT_FALSE(sent(1).contains("in_switch_results"));
 }
 
 TEST(Membership, WithFramesThatCannotBeOrThatTheHostDoesNotTakeIsGarbled) {

@@ -137,7 +137,7 @@ protected:
                              .proof = proof,
                              .credit = credit,
                              .payload = 200,
-                             .lane = scid});
+                             .slot = scid});
   }
   /// It has received a challenge, and answers it.
   void show_itself(Nid from = liar_nid) {
@@ -215,8 +215,8 @@ TEST_F(HostileTest, OnePeerLeavesContextsToOthers) {
 
 TEST_F(HostileTest, OnePeersReadsLeaveContextsToOthersAndToThisHost) {
   show_itself();
-  for (std::uint16_t lane = 0; lane < 200; ++lane) {
-    give(request(wire::RdmaKind::rd_rqt, lane, 4000));
+  for (std::uint16_t slot = 0; slot < 200; ++slot) {
+    give(request(wire::RdmaKind::rd_rqt, slot, 4000));
   }
   EXPECT_EQ(node->sources_in_use(), 43U);
   EXPECT_EQ(node->write({.peer = Nid{6}, .vni = vni, .memory = {}, .key = key}).error,
@@ -446,7 +446,7 @@ protected:
     EXPECT_TRUE(arrived(200'000));
     EXPECT_EQ(source->counters().restarts, 0U);
     write(5000);
-    EXPECT_TRUE(completion().done()) << "nobody is locked out";
+    EXPECT_TRUE(completion().done()) << "no peer is locked out";
     read(5000);
     EXPECT_TRUE(completion().done());
     expect_all_free();

@@ -48,7 +48,7 @@ protected:
     EXPECT_TRUE(to.canaries_live());
     EXPECT_EQ(sink->sinks_in_use(), 1U);
     network().set_filter({});
-    EXPECT_TRUE(completion().done()) << "the transfer goes on";
+    EXPECT_TRUE(completion().done()) << "the transfer continues";
   }
 
   wire::RdmaHeader data;

@@ -17,7 +17,7 @@ CampaignReport campaign(const Rules& rules, std::uint64_t seeds = 1,
                           .seed = seed,
                           .transfers = transfers,
                           .rules = rules,
-                          .patience_ns = 200'000}));
+                          .timeout_ns = 200'000}));
   }
   return all;
 }

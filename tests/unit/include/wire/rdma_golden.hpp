@@ -53,7 +53,7 @@ inline std::vector<GoldenRdmaFrame> golden_rdma_frames() {
                                  .length_high = 0,
                                  .credit = 0,
                                  .payload = 1444,
-                                 .lane = 0},
+                                 .slot = 0},
                request);
   frames.push_back({"RQT", rqt, {request.begin(), request.end()}});
 

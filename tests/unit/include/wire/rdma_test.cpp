@@ -220,7 +220,7 @@ TEST(RdmaRequest, decodes_to_what_was_encoded) {
                             .length_high = 0x41424344,
                             .credit = 0x51525354,
                             .payload = 0x6162,
-                            .lane = 0x7172};
+                            .slot = 0x7172};
   std::array<std::byte, rdma_request_bytes> bytes{};
   encode(request, bytes);
   RdmaRequest out;

@@ -182,13 +182,13 @@ TEST_F(AfXdpPortTest, ASecondOneOnTheInterfaceIsRefusedWithTheReason) {
   EXPECT_THAT(message, HasSubstr("'left' is busy"));
   EXPECT_THAT(message, HasSubstr("use raw sockets"));
   ASSERT_TRUE(send_numbers(*right, 0, 1));
-  EXPECT_EQ(receive_numbers(*left, 1), numbers(0, 1)) << "the first one goes on";
+  EXPECT_EQ(receive_numbers(*left, 1), numbers(0, 1)) << "the first one continues";
 }
 
-TEST_F(AfXdpPortTest, NobodyIsToldWhichPrivilegeIsMissing) {
+TEST_F(AfXdpPortTest, TheErrorNamesTheMissingPrivilege) {
   left.reset();
   const auto open = [](const std::string& interface) { AfXdpPort(interface, ethertype, {}); };
-  EXPECT_EXIT(open_as_nobody(open, "left"), testing::ExitedWithCode(0), "CAP_NET_RAW");
+  EXPECT_EXIT(open_without_privileges(open, "left"), testing::ExitedWithCode(0), "CAP_NET_RAW");
 }
 
 TEST_F(AfXdpPortTest, AnInterfaceThatIsNotThereOrDownIsNamed) {

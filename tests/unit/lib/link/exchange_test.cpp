@@ -78,7 +78,7 @@ struct Direction {
 /// Takes the frames that wait at a port, and compares them with the expected ones.
 void compare(Port& port, Direction& direction) {
   for (const FrameView& view : port.receive()) {
-    ASSERT_FALSE(direction.under_way.empty()) << "a frame nobody sent";
+    ASSERT_FALSE(direction.under_way.empty()) << "a frame that was not sent";
     ASSERT_EQ(Frame(view.data, view.data + view.length), direction.under_way.front());
     direction.under_way.pop_front();
   }
@@ -94,7 +94,8 @@ TEST_P(ExchangeTest, RandomFramesArriveWholeInOrderAndOnceInBothDirections) {
     const std::size_t from = random() % 2;
     Direction& direction = directions[from];
     // No more in flight per direction than any kind holds.
-    for (std::uint64_t wish = random() % 50; wish > 0 && direction.under_way.size() < 200; --wish) {
+    for (std::uint64_t attempts = random() % 50; attempts > 0 && direction.under_way.size() < 200;
+         --attempts) {
       Frame frame = random_frame(random, ends[from]->longest_frame());
       if (!push(*ends[from], frame)) {
         break;

@@ -47,7 +47,7 @@ std::optional<LinkError::Kind> failure_of(Open&& open, const std::string& interf
 /// For EXPECT_EXIT: opens as the user nobody, prints why that fails, and ends with 0 if it is for
 /// lack of a privilege.
 template <typename Open>
-[[noreturn]] void open_as_nobody(Open&& open, const std::string& interface) {
+[[noreturn]] void open_without_privileges(Open&& open, const std::string& interface) {
   constexpr uid_t nobody = 65534;
   if (::setresuid(nobody, nobody, nobody) != 0) {
     std::_Exit(3);

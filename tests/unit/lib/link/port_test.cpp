@@ -162,7 +162,7 @@ TEST(PortTest, AFramesEndIsSentFromWhereItLies) {
   }
 }
 
-TEST(PortTest, WhatIsSettledNeedsNoOtherMemoryWhateverThePortRefuses) {
+TEST(PortTest, KeptFramesNeedNoOtherMemoryWhateverThePortRefuses) {
   FakePort port(64, Port::burst, true);
   std::vector<std::uint32_t> ends = {10, 11, 12, 13, 14};
   for (std::size_t i = 0; i < ends.size(); ++i) {
@@ -170,14 +170,14 @@ TEST(PortTest, WhatIsSettledNeedsNoOtherMemoryWhateverThePortRefuses) {
   }
   port.takes = 2;
   port.flush();
-  port.settle();
+  port.keep_unsent();
   std::fill(ends.begin(), ends.end(), 99);
   const std::uint32_t last = 15;
   ASSERT_TRUE(port.send(5, last));
   port.takes = 3;
   port.flush();
   port.flush();
-  port.settle();
+  port.keep_unsent();
   for (std::uint64_t more = 0; more < 8; ++more) {
     ASSERT_TRUE(port.send(more)) << "in slots that had an end elsewhere";
   }
@@ -191,7 +191,7 @@ TEST(PortTest, WhatIsSettledNeedsNoOtherMemoryWhateverThePortRefuses) {
     expected.push_back(more);
   }
   EXPECT_EQ(port.sent, expected);
-  EXPECT_EQ(port.gathered, 3U) << "two before it was settled, one after that";
+  EXPECT_EQ(port.gathered, 3U) << "two before they were kept, one after that";
 }
 
 TEST(PortTest, ATapSeesFramesWholeWhoseEndLiesElsewhere) {
@@ -265,7 +265,7 @@ TEST(PortTest, OrderAndBuffersSurviveAnyMixtureOfBurstsAndRefusals) {
     std::uint64_t pushed = 0;
     for (int step = 0; step < 20'000; ++step) {
       port.takes = random() % (Port::longest_burst + 1);
-      for (std::uint64_t wish = random() % 12; wish > 0 && port.send(pushed); --wish) {
+      for (std::uint64_t attempts = random() % 12; attempts > 0 && port.send(pushed); --attempts) {
         ++pushed;
       }
       if (random() % 3 == 0) {

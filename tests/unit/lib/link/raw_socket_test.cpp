@@ -103,7 +103,7 @@ TEST_F(RawSocketTest, FramesWhoseEndLiesElsewhereCrossWhole) {
     left.push(header, std::span(end).first(bytes));
   }
   left.flush();
-  left.settle();
+  left.keep_unsent();
   EXPECT_EQ(receive_frames(right, sent.size()), sent);
 }
 
@@ -142,7 +142,7 @@ TEST_F(RawSocketTest, InterfaceThatIsDownIsNamedWithTheCommandThatHelps) {
 }
 
 TEST_F(RawSocketTest, MissingCapabilityIsNamed) {
-  EXPECT_EXIT(open_as_nobody(open, "left"), testing::ExitedWithCode(0), "CAP_NET_RAW");
+  EXPECT_EXIT(open_without_privileges(open, "left"), testing::ExitedWithCode(0), "CAP_NET_RAW");
 }
 
 TEST_F(RawSocketTest, GoingDownWhileSendingIsAnErrorAndComingUpAgainIsEnough) {

@@ -89,7 +89,7 @@ TEST_F(Shares, of_a_job_outweigh_those_of_addresses_and_never_lose_the_last) {
   EXPECT_EQ(of.size(), 8U);
 }
 
-TEST_F(Shares, strangers_at_rest_make_room_whoever_they_are) {
+TEST_F(Shares, idle_strangers_make_room_whatever_their_address) {
   job("red");
   const auto red = last;
   shares.works(red);

@@ -92,7 +92,7 @@ protected:
     asio::co_spawn(io, std::move(script), done);
     io.restart();
     io.run_for(hang_limit);
-    EXPECT_EQ(over, 2U) << "somebody waits for what never comes";
+    EXPECT_EQ(over, 2U) << "a coroutine waits for what never comes";
   }
   asio::awaitable<void> write(std::string bytes) {
     co_await asio::async_write(far, asio::buffer(bytes), as_result);
@@ -227,7 +227,7 @@ TEST_F(framed_stream, ends_at_bytes_that_are_no_message_behind_those_that_are) {
     EXPECT_EQ(co_await read_to_end(), "");
   });
   EXPECT_THAT(user.texts, ElementsAre("good"));
-  EXPECT_EQ(why, "it sent bytes that are no message");
+  EXPECT_EQ(why, "it sent bytes that are not a message");
 }
 
 TEST_F(framed_stream, ends_at_a_length_beyond_the_limit_without_waiting_for_the_bytes) {
@@ -259,7 +259,7 @@ TEST_F(framed_stream, survives_any_garbage) {
 TEST_F(framed_stream, ends_when_the_other_end_does_not_read) {
   reset({.other_end = "the other end", .queued_bytes = 100'000});
   play([this]() -> asio::awaitable<void> {
-    while (!stream->ending()) {
+    while (!stream->has_ended()) {
       stream->send(message(std::string(1000, 'x')));
       asio::steady_timer turn(io, 0ms);
       co_await turn.async_wait(as_result);
@@ -271,7 +271,7 @@ TEST_F(framed_stream, ends_when_the_other_end_does_not_read) {
   EXPECT_LE(waiting, 100'000U + framed(std::string(1000, 'x')).size()) << "not a message more";
 }
 
-TEST_F(framed_stream, ends_when_it_is_to_send_what_nobody_would_take) {
+TEST_F(framed_stream, ends_when_it_is_to_send_what_no_peer_would_take) {
   play([this]() -> asio::awaitable<void> {
     stream->send(message(std::string(max_message_bytes, 'x')));
     co_return;
@@ -308,7 +308,7 @@ TEST_F(framed_stream, lets_out_what_its_user_throws) {
   asio::write(far, asio::buffer(framed("x")));
   io.run_for(hang_limit);
   EXPECT_EQ(thrown, "a defect");
-  EXPECT_TRUE(stream->ending());
+  EXPECT_TRUE(stream->has_ended());
 }
 
 // ---- the side that ends it ----
@@ -319,7 +319,7 @@ TEST_F(framed_stream, that_is_ended_by_its_user_calls_it_no_more) {
       stream->end("told to");
       stream->end("told again");
     }
-    return !stream->ending();
+    return !stream->has_ended();
   };
   play([this]() -> asio::awaitable<void> {
     co_await write(framed("go") + framed("stop") + framed("never heard"));

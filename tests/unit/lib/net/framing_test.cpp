@@ -130,7 +130,8 @@ TEST(TakeMessages, SaysWhatIsWrong) {
     reader.append(bytes_of(bytes));
     return take_messages<ManagerMessage>(reader, [](const ManagerMessage&) { return true; });
   };
-  EXPECT_EQ(problem(std::string("\0\0\0\3\xFF\xFF\xFF", 7)), "it sent bytes that are no message");
+  EXPECT_EQ(problem(std::string("\0\0\0\3\xFF\xFF\xFF", 7)),
+            "it sent bytes that are not a message");
   EXPECT_EQ(problem(std::string("\0\0\0\x65", 4)),
             "it announced a message of 101 bytes; the limit is 100");
   EXPECT_EQ(problem(std::string("\0\0\0\x64", 4)), "");

@@ -17,7 +17,7 @@ int option(int socket, int level, int name) {
 
 TEST(LimitSilence, ends_connections_to_machines_that_are_dead_sooner_than_a_lease) {
   const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(option(socket.get(), SOL_SOCKET, SO_KEEPALIVE), 0) << "by itself it stays for ever";
+  ASSERT_EQ(option(socket.get(), SOL_SOCKET, SO_KEEPALIVE), 0) << "by itself it stays forever";
   limit_silence(socket.get());
   EXPECT_EQ(option(socket.get(), SOL_SOCKET, SO_KEEPALIVE), 1);
   EXPECT_EQ(option(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT), 30'000);

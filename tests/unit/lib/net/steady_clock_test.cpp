@@ -5,7 +5,7 @@
 namespace tributary::net {
 namespace {
 
-TEST(steady_now, is_the_time_of_timers_and_of_everybody_else) {
+TEST(steady_now, is_the_time_of_timers_and_of_all_else) {
   const auto before = std::chrono::steady_clock::now();
   const TimeNs now = steady_now();
   const auto after = std::chrono::steady_clock::now();

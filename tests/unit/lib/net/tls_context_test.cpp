@@ -271,7 +271,7 @@ AtTerminal at_a_terminal(const std::function<int()>& work) {
   return seen;
 }
 
-TEST_F(tls_context_test, nobody_is_asked_for_a_passphrase) {
+TEST_F(tls_context_test, no_passphrase_is_asked_for) {
   for (const TlsRole role : {TlsRole::server, TlsRole::client}) {
     const AtTerminal seen = at_a_terminal([role] {
       TlsSettings settings = client();

@@ -52,7 +52,7 @@ TEST_F(socket_file, says_that_the_directory_cannot_be_made) {
   EXPECT_THAT(error_of(directory_ + "/a/b/switch.sock"), HasSubstr("its directory cannot be made"));
 }
 
-TEST_F(socket_file, refuses_where_somebody_listens) {
+TEST_F(socket_file, refuses_where_a_server_listens) {
   const SocketFile first(path_);
   EXPECT_THAT(error_of(path_), HasSubstr("a running process answers on it"));
   EXPECT_TRUE(std::filesystem::exists(path_)) << "and leaves the other's file alone";

@@ -78,7 +78,7 @@ TEST(switch_client_receive, what_came_behind_the_answer_is_not_lost) {
   EXPECT_EQ(text, "stream");
 }
 
-TEST(switch_client, says_that_nobody_is_there_and_what_to_do) {
+TEST(switch_client, says_that_no_switch_is_there_and_what_to_do) {
   try {
     SwitchClient client("/nonexistent/switch.sock", how_to_name);
     FAIL();

@@ -75,20 +75,18 @@ Outcome outcome_of(const LockstepCase& c, std::uint64_t seed, bool together) {
     rig.loop().ports()[port]->set_tap(&logs[port]);
   }
   Random random(seed);
-  const auto happens = [&](std::uint32_t of_thousand) {
-    return random.next() % 1000 < of_thousand;
-  };
+  const auto occurs = [&](std::uint32_t of_thousand) { return random.next() % 1000 < of_thousand; };
   std::array<std::byte, wire::reduction_frame_bytes> earlier{};
   rig.on_arrival = [&](scenario::PortIndex, std::byte* frame) {
-    if (happens(c.damaged)) {
+    if (occurs(c.damaged)) {
       frame[wire::reduction_frame_bytes - 1] ^= std::byte{1};
     }
-    if (happens(c.overtaken) && earlier[0] != std::byte{}) {
+    if (occurs(c.overtaken) && earlier[0] != std::byte{}) {
       std::memcpy(frame, earlier.data(), earlier.size());
-    } else if (happens(100)) {
+    } else if (occurs(100)) {
       std::memcpy(earlier.data(), frame, earlier.size());
     }
-    return happens(c.lost) ? 0 : happens(c.repeated) ? 2 : 1;
+    return occurs(c.lost) ? 0 : occurs(c.repeated) ? 2 : 1;
   };
   rig.run(500'000);
   rig.traffic().begin_measuring(rig.now);

@@ -18,7 +18,7 @@ scenario::Reduce short_frames(const std::vector<std::string>& operators, std::ui
   reduce.operators = operators;
   reduce.elements = elements;
   reduce.leaves = members - 1;
-  return scenario::settled(reduce);
+  return scenario::resolved(reduce);
 }
 
 TEST(ReduceOperands, OperationsOfAllOperatorsFollowOneAnother) {

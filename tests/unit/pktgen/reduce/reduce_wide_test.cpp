@@ -1,5 +1,5 @@
 // Vectors in wide frames over a switch core: exact in every type, whatever is lost or altered, and
-// one wrong lane is found.
+// one wrong column is found.
 #include "reduce_rig.hpp"
 
 #include "pktgen/scenario/reduce_frames.hpp"
@@ -58,7 +58,7 @@ TEST(ReduceVectors, EveryTypeHasItsOperationsAndSaysWhichThoseAre) {
   std::size_t kinds = 0;
   for (const std::string_view type : scenario::type_names()) {
     for (const std::string_view operation : scenario::operation_names()) {
-      const Reduce reduce = settled(vectors(2, std::string(type), 100, std::string(operation)));
+      const Reduce reduce = resolved(vectors(2, std::string(type), 100, std::string(operation)));
       try {
         const ReduceOperands operands(reduce, 1);
         ++kinds;
@@ -166,7 +166,7 @@ TEST(ReduceVectors, OperatorsOfBothFormsTakeTurns) {
 }
 
 TEST(ReduceVectors, OneWrongLaneIsFoundAtEveryMemberItReaches) {
-  // In every byte of an element, at the first lane, in the middle, and at the last.
+  // In every byte of an element, at the first column, in the middle, and at the last.
   for (const std::size_t at : {0U, 1U, 703U, 1403U}) {
     ReduceRig rig(vectors(4, "float32", 351));
     int damaged = 0;

@@ -17,7 +17,7 @@ namespace {
 using collective::ElementType;
 using wire::Opcode;
 
-constexpr std::size_t lanes = 32;
+constexpr std::size_t columns = 32;
 
 struct alignas(reduce::wide_slot_alignment) Line {
   std::byte bytes[reduce::wide_slot_alignment];
@@ -53,9 +53,9 @@ TEST(VectorValues, MakeTheSameResultInEveryOrderAndAtEverySize) {
         if (form == wire::Form::words || !is_generated(type)) {
           continue;
         }
-        const VectorPool pool(op, type, size, lanes, 5);
+        const VectorPool pool(op, type, size, columns, 5);
         const auto kernel = collective::wide_kernel(op, form, reduce::NanMode::associative);
-        const std::size_t bytes = lanes * wire::element_bytes(form);
+        const std::size_t bytes = columns * wire::element_bytes(form);
         std::vector<std::uint32_t> order(size);
         std::iota(order.begin(), order.end(), 0U);
         for (const bool backwards : {false, true}) {
@@ -87,9 +87,9 @@ TEST(VectorValues, LackOfOneRankOrADoubleOneShows) {
       if (form == wire::Form::words || is_idempotent || !is_generated(type)) {
         continue;
       }
-      const VectorPool pool(op, type, 9, lanes, 5);
+      const VectorPool pool(op, type, 9, columns, 5);
       const auto kernel = collective::wide_kernel(op, form, reduce::NanMode::associative);
-      const std::size_t bytes = lanes * wire::element_bytes(form);
+      const std::size_t bytes = columns * wire::element_bytes(form);
       auto code = wire::ResultCode::success;
       const auto lacking = reduced(pool, kernel, bytes, {0, 1, 2, 3, 5, 6, 7, 8}, code);
       EXPECT_FALSE(pool.is_right(0, lacking)) << wire::name_of(op) << " of type " << t;
@@ -108,30 +108,30 @@ TEST(VectorValues, OfOneRankAreTheResultBesideIdentities) {
     const std::size_t width = collective::bytes_of(type);
     const auto kernel =
         collective::wide_kernel(op, collective::form_of(op, type), reduce::NanMode::associative);
-    std::vector<Line> slot(lanes * width / sizeof(Line) + 1);
-    std::vector<std::byte> row(lanes * width);
+    std::vector<Line> slot(columns * width / sizeof(Line) + 1);
+    std::vector<std::byte> row(columns * width);
     for (std::uint32_t rank = 0; rank < size; ++rank) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        values.operand(lane, rank, &row[lane * width]);
+      for (std::size_t column = 0; column < columns; ++column) {
+        values.operand(column, rank, &row[column * width]);
       }
       rank == 0 ? kernel.begin(slot.front().bytes, row) : kernel.add(slot.front().bytes, row);
     }
-    std::vector<std::byte> result(lanes * width);
+    std::vector<std::byte> result(columns * width);
     kernel.emit(slot.front().bytes, result);
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      values.expected(lane, &row[lane * width]);
+    for (std::size_t column = 0; column < columns; ++column) {
+      values.expected(column, &row[column * width]);
     }
     EXPECT_EQ(result, row) << wire::name_of(op);
   }
 }
 
 TEST(VectorPool, KnowsEachLaneAndTheVectorsFromEach) {
-  const VectorPool pool(Opcode::int_sum, ElementType::int32, 3, lanes, 1);
+  const VectorPool pool(Opcode::int_sum, ElementType::int32, 3, columns, 1);
   const auto kernel =
       collective::wide_kernel(Opcode::int_sum, wire::Form::bits32, reduce::NanMode::associative);
   auto code = wire::ResultCode::success;
-  std::vector<std::byte> sums = reduced(pool, kernel, 4 * lanes, {2, 0, 1}, code);
-  const auto from = [&](std::size_t lane) { return std::span(sums).subspan(4 * lane); };
+  std::vector<std::byte> sums = reduced(pool, kernel, 4 * columns, {2, 0, 1}, code);
+  const auto from = [&](std::size_t column) { return std::span(sums).subspan(4 * column); };
   EXPECT_TRUE(pool.is_right(0, sums));
   EXPECT_TRUE(pool.is_right(5, from(5)));
   EXPECT_FALSE(pool.is_right(4, from(5))) << "another variant's result";

@@ -157,7 +157,7 @@ TEST(draw_plot, shows_the_last_complaint_of_a_gnuplot_that_fails) {
   EXPECT_FALSE(fs::exists(scratch.file("out.svg")));
 }
 
-TEST(draw_plot, gnuplot_that_dies_unread_and_silent_ends_nobody_else) {
+TEST(draw_plot, gnuplot_that_dies_unread_and_silent_ends_no_other_process) {
   const ScratchDirectory scratch;
   EXPECT_THAT(
       problem_of(sample_result(), scratch.file("out.svg"), stand_in(scratch, "kill -9 $$\n")),

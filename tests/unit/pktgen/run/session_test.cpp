@@ -167,7 +167,7 @@ TEST_F(SessionTest, SearchEndsAtARateThatPassedWithinItsPrecision) {
   ASSERT_FALSE(result.search->steps.empty());
   double lowest_failed = 1e300;
   for (const result::SearchStep& step : result.search->steps) {
-    EXPECT_GE(step.tries.size(), 2U) << "one try settles nothing";
+    EXPECT_GE(step.tries.size(), 2U) << "one try decides nothing";
     EXPECT_LE(step.tries.size(), 3U);
     const auto passed = std::ranges::count_if(step.tries, &result::SearchTry::passed);
     EXPECT_EQ(step.passed, passed == 2);

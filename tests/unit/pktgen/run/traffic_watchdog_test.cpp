@@ -117,7 +117,7 @@ TEST_F(TrafficWatchdogTest, WhatComesInNowAndThenEndsIt) {
   }
 }
 
-TEST_F(TrafficWatchdogTest, NobodyWhoWaitsMissesNothing) {
+TEST_F(TrafficWatchdogTest, AWatchdogThatWaitsForNothingStaysQuiet) {
   pool_.standing_still([&] { traffic_->waits_for.clear(); });
   EXPECT_EQ(check(100), "");
 }

@@ -89,7 +89,7 @@ TEST_F(WorkerPoolTest, PortsAreDealtToWorkersAndAllOfThemRun) {
   });
 }
 
-TEST_F(WorkerPoolTest, NobodyMovesWhileAllStandStill) {
+TEST_F(WorkerPoolTest, NoWorkerRunsWhileAllArePaused) {
   WorkerPool pool(maker(), ports_, clock_, true, two_cores());
   pool.start();
   pool.go();

@@ -34,7 +34,7 @@ TEST(ScenarioFile, DefaultsStandWhereTheFileIsSilent) {
   const Scenario scenario = read("[[traffic]]\n[in_process]\n").scenario;
   EXPECT_EQ(scenario.traffic.kind, Kind::reduce);
   EXPECT_EQ(scenario.traffic.reduce.leaves, 16U);
-  EXPECT_EQ(settled(scenario.traffic.reduce).in_flight, 8U);
+  EXPECT_EQ(resolved(scenario.traffic.reduce).in_flight, 8U);
   EXPECT_THAT(scenario.traffic.reduce.operators, ElementsAre("sum-int64"));
   EXPECT_TRUE(scenario.traffic.reduce.armed);
   EXPECT_EQ(scenario.phases.duration, std::chrono::seconds(5));
@@ -135,8 +135,8 @@ pattern = "fixed"
                     HasSubstr("test.toml:4: key 'in_process.ports': 1 is out of range"),
                     HasSubstr("test.toml:7: key 'traffic.leafs': unknown key; did you mean "
                               "'leaves'?"),
-                    HasSubstr("test.toml:8: key 'traffic.pattern': means nothing for a traffic "
-                              "of kind \"reduce\"")));
+                    HasSubstr("test.toml:8: key 'traffic.pattern': has no effect for a traffic of "
+                              "kind \"reduce\"")));
 }
 
 TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
@@ -148,7 +148,7 @@ TEST(ScenarioFile, WhatDoesNotFitTogetherIsRefused) {
                       "packets_per_second = 5\n[in_process]\n"),
               HasSubstr("keep one of the two"));
   EXPECT_THAT(refusal("[[traffic]]\nkind = \"unicast\"\nsizes = [63]\n[in_process]\n"),
-              HasSubstr("63 bytes are no Ethernet frame"));
+              HasSubstr("63 bytes is not the size of an Ethernet frame"));
   EXPECT_THAT(refusal("[[traffic]]\nrole = \"root\"\n[in_process]\n"),
               HasSubstr("give both the same seed"));
   EXPECT_THAT(refusal("[[traffic]]\nkind = \"replay\"\n[in_process]\n"),
@@ -237,39 +237,39 @@ TEST(ScenarioFile, WhatCannotBeOfVectorsIsRefusedWithWhatCan) {
               AllOf(HasSubstr("9 operations"), HasSubstr("8 slots")));
 }
 
-TEST(ReduceFrames, WhatIsLeftOpenIsSettledByTheVectorsAndTheLeaves) {
+TEST(ReduceFrames, OpenSettingsFollowFromTheVectorsAndTheLeaves) {
   Reduce reduce;
-  EXPECT_EQ(settled(reduce).payload, 32U);
-  EXPECT_EQ(settled(reduce).slots, 8U);
-  EXPECT_EQ(settled(reduce).in_flight, 8U);
-  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(32));
-  EXPECT_EQ(longest_frame_of(settled(reduce)), 94U);
+  EXPECT_EQ(resolved(reduce).payload, 32U);
+  EXPECT_EQ(resolved(reduce).slots, 8U);
+  EXPECT_EQ(resolved(reduce).in_flight, 8U);
+  EXPECT_EQ(resolved(reduce).retry, std::chrono::milliseconds(32));
+  EXPECT_EQ(longest_frame_of(resolved(reduce)), 94U);
   reduce.type = "float32";
-  EXPECT_EQ(settled(reduce).payload, 1408U);
-  EXPECT_EQ(settled(reduce).slots, 128U);
-  EXPECT_EQ(settled(reduce).in_flight, 128U) << "four elements are one frame";
-  EXPECT_EQ(longest_frame_of(settled(reduce)), 1470U);
+  EXPECT_EQ(resolved(reduce).payload, 1408U);
+  EXPECT_EQ(resolved(reduce).slots, 128U);
+  EXPECT_EQ(resolved(reduce).in_flight, 128U) << "four elements are one frame";
+  EXPECT_EQ(longest_frame_of(resolved(reduce)), 1470U);
   reduce.elements = 1'000'000;
-  EXPECT_EQ(settled(reduce).in_flight, 2U);
+  EXPECT_EQ(resolved(reduce).in_flight, 2U);
   reduce.elements = 1000; // three frames
-  EXPECT_EQ(settled(reduce).in_flight, 44U);
-  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(500));
+  EXPECT_EQ(resolved(reduce).in_flight, 44U);
+  EXPECT_EQ(resolved(reduce).retry, std::chrono::milliseconds(500));
   reduce.leaves = 64;
-  EXPECT_EQ(settled(reduce).slots, 32U);
+  EXPECT_EQ(resolved(reduce).slots, 32U);
   reduce.trees = 2;
-  EXPECT_EQ(settled(reduce).slots, 16U);
+  EXPECT_EQ(resolved(reduce).slots, 16U);
   reduce.trees = 1;
   reduce.leaves = 1000;
-  EXPECT_EQ(settled(reduce).slots, 8U);
-  EXPECT_EQ(settled(reduce).retry, std::chrono::milliseconds(500));
+  EXPECT_EQ(resolved(reduce).slots, 8U);
+  EXPECT_EQ(resolved(reduce).retry, std::chrono::milliseconds(500));
   reduce.leaves = 100'000;
-  EXPECT_EQ(settled(reduce).retry, std::chrono::seconds(5));
+  EXPECT_EQ(resolved(reduce).retry, std::chrono::seconds(5));
   reduce.leaves = 1000;
-  EXPECT_FALSE(adds_half_floats(settled(reduce)));
+  EXPECT_FALSE(adds_half_floats(resolved(reduce)));
   reduce.type = "bfloat16";
-  EXPECT_TRUE(adds_half_floats(settled(reduce)));
+  EXPECT_TRUE(adds_half_floats(resolved(reduce)));
   reduce.payload = 32;
-  EXPECT_FALSE(adds_half_floats(settled(reduce)));
+  EXPECT_FALSE(adds_half_floats(resolved(reduce)));
 }
 
 TEST(ScenarioFile, NoTwoPortsDriveTheSameThing) {

@@ -58,7 +58,7 @@ TEST(FlowChecker, begun_again_in_mid_flow_counts_what_follows_the_largest_so_far
   (void)checker.arrived(0, 15);
   checker.begin_again();
   EXPECT_EQ(checker.missing(), 0U);
-  EXPECT_FALSE(checker.arrived(0, 12).counts) << "of before";
+  EXPECT_FALSE(checker.arrived(0, 12).counts) << "from before";
   EXPECT_EQ(checker.missing(), 0U);
   EXPECT_TRUE(checker.arrived(0, 18).counts);
   EXPECT_EQ(checker.missing(), 2U) << "16 and 17";
@@ -104,7 +104,7 @@ TEST(FlowChecker, does_not_believe_a_sequence_out_of_all_proportion) {
   FlowChecker checker(1, Begin::at_start);
   (void)checker.arrived(0, 0);
   EXPECT_EQ(checker.arrived(0, std::uint64_t{1} << 60).order, absurd);
-  EXPECT_EQ(checker.arrived(0, 1).order, in_order) << "and goes on as if nothing had been";
+  EXPECT_EQ(checker.arrived(0, 1).order, in_order) << "and continues as if nothing had been";
   EXPECT_EQ(checker.missing(), 0U);
 }
 

@@ -151,7 +151,7 @@ TEST(Mixed, leaves_the_turns_of_an_idle_part_to_the_others_for_good) {
       << "it cannot catch up with what it did not want";
 }
 
-TEST(Mixed, holds_back_whoever_is_ahead_of_one_that_waits_for_answers) {
+TEST(Mixed, holds_back_a_part_that_is_ahead_of_one_that_waits_for_answers) {
   Theatre theatre({3, 1}, true);
   theatre.puppets[0]->is_drained = theatre.puppets[1]->is_drained = false;
   theatre.mixed.start(TimeNs{1});
@@ -163,14 +163,14 @@ TEST(Mixed, holds_back_whoever_is_ahead_of_one_that_waits_for_answers) {
   EXPECT_EQ(theatre.puppets[0]->sent, 3'000U);
   EXPECT_NEAR(static_cast<double>(theatre.puppets[1]->sent), 1'000, 96)
       << "a burst a port ahead, and a turn";
-  EXPECT_EQ(theatre.mixed.next_due(), never) << "whoever is held back has nothing due";
+  EXPECT_EQ(theatre.mixed.next_due(), never) << "a part that is held back has nothing due";
   // A part that has nothing left to send, or no hosts here, is not waited for.
   theatre.puppets[0]->is_drained = true;
   theatre.generate(100);
   EXPECT_GE(theatre.puppets[1]->sent, 6'400U);
 }
 
-TEST(Mixed, waits_for_nobody_once_it_is_stopped) {
+TEST(Mixed, waits_for_no_part_once_it_is_stopped) {
   Theatre theatre({1, 1}, true);
   theatre.puppets[0]->is_drained = theatre.puppets[1]->is_drained = false;
   theatre.mixed.start(TimeNs{1});

@@ -30,7 +30,7 @@ std::uint32_t the_one(const Destinations& d, std::uint32_t source) {
   return d.next(source, 0, random);
 }
 
-TEST(Pattern, nobody_sends_to_itself_or_a_neighbour_whatever_the_nodes_and_ports) {
+TEST(Pattern, no_node_sends_to_itself_or_a_neighbour_whatever_the_nodes_and_ports) {
   Random random(tributary::test::seed());
   for (int round = 0; round < 400; ++round) {
     const auto nodes = static_cast<std::uint32_t>(random.between(2, 70));
@@ -45,7 +45,7 @@ TEST(Pattern, nobody_sends_to_itself_or_a_neighbour_whatever_the_nodes_and_ports
         }
         for (std::uint32_t r = 0; r < d.rounds(); ++r) {
           const std::uint32_t to = d.next(source, r, random);
-          if (to != Destinations::nobody) {
+          if (to != Destinations::no_destination) {
             ASSERT_LT(to, nodes);
             ASSERT_NE(to % dealt_over, source % dealt_over)
                 << source << " to " << to << " of " << nodes << " on " << ports;
@@ -159,7 +159,7 @@ TEST(Pattern, all_to_all_reaches_all_on_other_ports_once_and_none_twice_in_a_rou
     std::set<std::uint32_t> in_round;
     for (std::uint32_t i = 0; i < nodes; ++i) {
       const std::uint32_t to = d.next(i, r, none);
-      if (to != Destinations::nobody) {
+      if (to != Destinations::no_destination) {
         EXPECT_TRUE(in_round.insert(to).second);
         EXPECT_TRUE(reached[i].insert(to).second);
       }

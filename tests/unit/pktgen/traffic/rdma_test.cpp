@@ -191,7 +191,7 @@ TEST(RdmaTraffic, APortThatTakesNoFrameOfTheMtuIsNamed) {
                   AllOf(HasSubstr("memory takes an MTU of up to 1500"), HasSubstr("--mtu 1500"))));
 }
 
-TEST(RdmaTraffic, WhoeverDoesNotAnswerIsWaitedForByName) {
+TEST(RdmaTraffic, APeerThatDoesNotAnswerIsWaitedForByName) {
   RdmaWorld world(2, {.lost = 1, .repeated = 0, .late = 0});
   RdmaTraffic& traffic = world.add(transfers({1000}, 1), {0, 1});
   world.start();
@@ -280,12 +280,12 @@ TEST(RdmaTraffic, SettingsThatCannotBeAreRefusedWithTheReason) {
   scenario::Rdma settings = transfers({1});
   EXPECT_EQ(refusal(settings, two), "");
   settings.to = two.first_nid + 1;
-  EXPECT_THAT(refusal(settings, two), HasSubstr("is no other host's"));
+  EXPECT_THAT(refusal(settings, two), HasSubstr("is a host of this generator"));
   settings = transfers({1}, 10'000);
   settings.nodes = 100;
   EXPECT_THAT(refusal(settings, two), HasSubstr("fewer nodes or transfers in flight"));
   EXPECT_THAT(refusal(transfers({}), two), HasSubstr("need a size"));
-  EXPECT_NE(refusal(transfers({1}), placement_of(1)), "") << "nobody to do transfers with";
+  EXPECT_NE(refusal(transfers({1}), placement_of(1)), "") << "no host to do transfers with";
   Placement queues = two;
   queues.queue_pairs = {0, 0, 1};
   EXPECT_THAT(refusal(transfers({1}), queues), HasSubstr("one queue"));

@@ -176,7 +176,7 @@ TEST(StreamSides, of_two_workers_wait_for_frames_as_long_as_they_send_some) {
   EXPECT_EQ(b.traffic.waiting_for(TimeNs{10}), "the first frame to come in");
   a.traffic.generate(a.ports, TimeNs{10});
   a.send_to(b, TimeNs{10}, false);
-  EXPECT_EQ(b.traffic.waiting_for(TimeNs{10}), "frames that go on being sent");
+  EXPECT_EQ(b.traffic.waiting_for(TimeNs{10}), "frames that are still being sent");
   b.traffic.stop(TimeNs{20});
   EXPECT_EQ(b.traffic.waiting_for(TimeNs{20}), "late frames");
   EXPECT_EQ(b.traffic.waiting_for(TimeNs{10'000'000'000}), "");

@@ -159,7 +159,7 @@ TEST(SwitchProbeTest, FiguresTellWhatDevicesMissedAndWhatEnginesCouldNotArm) {
   EXPECT_EQ(figures.dropped_frames(), 17U);
 }
 
-TEST(SwitchProbeTest, SwitchThatWasStartedAnewCountsFromNothing) {
+TEST(SwitchProbeTest, RestartedSwitchCountsFromNothing) {
   EXPECT_EQ(
       figures_between({{"s.port.a.rx_frames", 1000}}, {{"s.port.a.rx_frames", 5}}).received_frames,
       5U);
@@ -191,7 +191,7 @@ TEST(SwitchProbeTest, RunningSwitchIsAskedForItsCountersOverTheSocket) {
   EXPECT_EQ(figures.drops[0].rise, 3U);
 }
 
-TEST(SwitchProbeTest, NobodyAtTheSocketIsAnErrorThatNamesTheOption) {
+TEST(SwitchProbeTest, AMissingSwitchAtTheSocketIsAnErrorThatNamesTheOption) {
   try {
     SocketSwitchProbe probe("/nonexistent/switch.sock");
     FAIL();

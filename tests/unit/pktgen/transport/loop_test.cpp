@@ -84,7 +84,8 @@ void expect_all_unicast_frames_arrive(LoopSwitch& loop, const Scenario& scenario
     const auto address =
         wire::FabricAddress::unicast(Nid{scenario.first_nid + static_cast<std::uint32_t>(to)});
     // Mostly more than a burst, and now and then more than a link holds.
-    for (std::uint64_t wish = random() % (random() % 50 == 0 ? 2000 : 60); wish > 0; --wish) {
+    for (std::uint64_t attempts = random() % (random() % 50 == 0 ? 2000 : 60); attempts > 0;
+         --attempts) {
       if (!push_number(*ports[from], from << 32 | sent[from][to], address)) {
         break;
       }

@@ -98,11 +98,12 @@ TEST(fabric_command, group) {
   EXPECT_EQ(create.job, "j1");
   EXPECT_EQ(create.trees, 2U);
   EXPECT_EQ(create.root_rank, 3U);
-  EXPECT_EQ(create.turn, std::nullopt) << "as the fabric manager's file says";
-  for (const bool turn : {true, false}) {
-    EXPECT_EQ(
-        fabric_of({"group", "create", "demo", "--size", "16", turn ? "--turn" : "--no-turn"}).turn,
-        turn);
+  EXPECT_EQ(create.in_switch_results, std::nullopt) << "as the fabric manager's file says";
+  for (const bool in_switch_results : {true, false}) {
+    EXPECT_EQ(fabric_of({"group", "create", "demo", "--size", "16",
+                         in_switch_results ? "--in-switch-results" : "--no-in-switch-results"})
+                  .in_switch_results,
+              in_switch_results);
   }
   EXPECT_EQ(fabric_of({"group", "destroy", "demo"}).verb, Verb::destroy_group);
   EXPECT_THAT(refused({"group", "create", "demo"}), HasSubstr("--size"));

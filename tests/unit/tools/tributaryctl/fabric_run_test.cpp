@@ -139,12 +139,14 @@ TEST_F(RunFabric, groups_are_created_and_destroyed) {
   EXPECT_THAT(output(create), StartsWith("j1/demo: receiving_join_req, 0 of 16 members; waits"));
   EXPECT_EQ(last_call(), "create_group 'demo' job 'j1' size 16 trees 2 root 3");
   create.trees = 1;
-  for (const bool turn : {true, false}) {
-    create.turn = turn;
+  for (const bool in_switch_results : {true, false}) {
+    create.in_switch_results = in_switch_results;
     answers(R"({"name":"demo","job":"j1","state":"receiving_join_req","size":16,"joined":0})", 201);
     static_cast<void>(output(create));
-    EXPECT_EQ(last_call(),
-              fmt::format("create_group 'demo' job 'j1' size 16 trees 1 root 3 turn {}", turn));
+    EXPECT_EQ(
+        last_call(),
+        fmt::format("create_group 'demo' job 'j1' size 16 trees 1 root 3 in_switch_results {}",
+                    in_switch_results));
   }
 
   FabricCommand destroy = command(Verb::destroy_group);
@@ -371,7 +373,8 @@ TEST_F(RunFabric, a_drain_that_takes_too_long_fails_and_names_what_is_in_the_way
 TEST_F(RunFabric, a_drain_that_is_refused_says_why) {
   FabricCommand made = command(Verb::drain);
   made.name = "leaf0";
-  answers(R"({"message":"draining leaf0 would cut hosts off: 4 hosts hang on leaf0"})", 409);
+  answers(R"({"message":"draining leaf0 would cut hosts off: 4 hosts are attached to leaf0"})",
+          409);
   EXPECT_THROW(
       {
         try {

@@ -266,7 +266,7 @@ TEST(fabric_view, faults_have_their_times_in_milliseconds) {
        "trees":[],"destinations":0,"transactions":0,"failures":["2 pairs have no route"]}]})"),
                   false),
       "FAULT  CAUSE     DETECTED  STATE      COMPUTED  VERIFIED  INSTALLED  TREES  DESTINATIONS  "
-      "WHAT HAPPENED\n"
+      "EVENT\n"
       "    2  fault     12:00:01  installed     1.212     1.641      1.904      1             8  "
       "link a - b is down, and 4 more\n"
       "    1  recovery  12:00:00  failed                                        0             0  "

@@ -105,23 +105,23 @@ TEST(Messages, WideFramesOfATreeGoBothWays) {
   EXPECT_FALSE(hello_of(hello).in_force.at(0).second->same_as(*content));
 }
 
-TEST(Messages, ATreeThatIsTurnedRoundGoesBothWays) {
+TEST(Messages, ATreeWithInSwitchResultsGoesBothWays) {
   const multicast::TreePart part{
       .at = {}, .parent = 4, .children = {0}, .wait_count = 1, .depth = 0};
   for (const std::uint32_t payload : {32U, 1408U}) {
-    const records::WideFrames frames{.slots = 8, .payload = payload, .turns = true};
+    const records::WideFrames frames{.slots = 8, .payload = payload, .in_switch = true};
     const transaction::Target target =
         trees::target_of(TreeNumber{7}, {{part}}, Vni{1}, {}, frames);
     const auto& content = target.parts.at(0).content;
     Message message{.verb = Message::Verb::prepare, .number = 1, .changes = {}};
     message.changes.contents.emplace_back(target.subject, content);
     const control::Tree tree = message_of(message).prepare().changes(0).set_tree();
-    EXPECT_TRUE(tree.turn());
+    EXPECT_TRUE(tree.in_switch_results());
     EXPECT_EQ(tree.wait_count(), 2U) << "the root's contribution as well";
     control::SwitchHello hello;
     *hello.mutable_in_force()->add_trees() = tree;
     EXPECT_TRUE(hello_of(hello).in_force.at(0).second->same_as(*content));
-    hello.mutable_in_force()->mutable_trees(0)->set_turn(false);
+    hello.mutable_in_force()->mutable_trees(0)->set_in_switch_results(false);
     EXPECT_FALSE(hello_of(hello).in_force.at(0).second->same_as(*content));
   }
 }

@@ -82,7 +82,7 @@ TEST(event_relay, numbers_what_the_job_hears_without_holes) {
   EXPECT_FALSE(relay.take(made(17)));
 }
 
-TEST(event_relay, a_gap_is_an_event_even_where_numbers_begin_anew) {
+TEST(event_relay, a_gap_is_an_event_even_where_numbers_restart) {
   EventRelay relay;
   ASSERT_TRUE(relay.take(made(100)));
   ASSERT_TRUE(relay.take(made(7, "events_lost")));
@@ -112,15 +112,15 @@ TEST(event_relay, keeps_what_ranks_ask_for) {
   EXPECT_EQ(much.last, EventRelay::most_kept + 5);
 }
 
-TEST(event_relay, remembers_what_of_the_environment_somebody_wants) {
+TEST(event_relay, remembers_which_events_of_the_environment_a_rank_wants) {
   EventRelay relay;
   static_cast<void>(relay.answer(asking(0)));
-  EXPECT_FALSE(relay.take_wish_changed());
+  EXPECT_FALSE(relay.take_subscription_changed());
   static_cast<void>(relay.answer(asking(0, "link_down,congestion,tree_repaired,nonsense")));
-  EXPECT_TRUE(relay.take_wish_changed());
+  EXPECT_TRUE(relay.take_subscription_changed());
   EXPECT_THAT(relay.environment(), ElementsAre("congestion", "link_down"));
   static_cast<void>(relay.answer(asking(0, "link_down")));
-  EXPECT_FALSE(relay.take_wish_changed()) << "it is followed already";
+  EXPECT_FALSE(relay.take_subscription_changed()) << "it is followed already";
 }
 
 TEST(event_relay, reads_the_manager_s_time) {

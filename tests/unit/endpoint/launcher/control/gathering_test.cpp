@@ -140,12 +140,12 @@ TEST_F(Gathering, LocalGroupsConcernTheirNodeOnly) {
   EXPECT_EQ(status_of(construct(1, "g", {0}, "", {.local = true}), {1}), messages::bad_parameter);
 }
 
-TEST_F(Gathering, NobodyWaitsForARankThatHasEnded) {
+TEST_F(Gathering, NoRankWaitsForARankThatHasEnded) {
   construct(0, "g", {0, 2, 4});
   construct(1, "g", {0, 2, 4});
   construct(0, "other", {0, 2});
   EXPECT_EQ(status_of(gatherings.rank_ended(4), {0, 1}), messages::ended_without_sync);
-  EXPECT_EQ(gatherings.open(), 1U) << "the other goes on";
+  EXPECT_EQ(gatherings.open(), 1U) << "the other continues";
   EXPECT_EQ(status_of(construct(2, "g", {0, 2, 4}), {2}), messages::ended_without_sync);
   EXPECT_EQ(status_of(gatherings.contribute(0, part(Fence::FENCE, "", {}), now), {0}),
             messages::ended_without_sync);

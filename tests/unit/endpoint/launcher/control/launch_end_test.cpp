@@ -91,7 +91,7 @@ TEST_F(Silence, OfANodeIsToldWithinFiveSecondsWithItsRanks) {
   alive(1);
   pass(5, 1);
   const std::string said = errors();
-  EXPECT_NE(said.find("ns2 with ranks 2, 3 has not been heard for 4."), std::string::npos) << said;
+  EXPECT_NE(said.find("ns2 with ranks 2, 3 has been silent for 4."), std::string::npos) << said;
   EXPECT_EQ(said.find("ns1"), std::string::npos) << said;
   EXPECT_TRUE(sent_to(0, Kind::kNotice).empty()) << "it may come back";
   pass(20, 1);

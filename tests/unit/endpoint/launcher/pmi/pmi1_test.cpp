@@ -69,11 +69,11 @@ TEST_F(Pmi1Nodes, ExchangeValuesAtABarrier) {
 TEST_F(Pmi1Nodes, SayThatABarrierIsNotComplete) {
   connect();
   (void)first.received(0, "cmd=barrier_in\n");
-  EXPECT_TRUE(first.forget(1)) << "nobody else is waited for here";
+  EXPECT_TRUE(first.forget(1)) << "no other rank is waited for here";
   const auto answers = first.release("", false);
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(answers[0].second, "cmd=barrier_out rc=-1 msg=a_rank_has_ended\n");
-  EXPECT_FALSE(first.forget(0)) << "nobody waits";
+  EXPECT_FALSE(first.forget(0)) << "no rank waits";
 }
 
 TEST_F(Pmi1Nodes, TakeLinesInPieces) {

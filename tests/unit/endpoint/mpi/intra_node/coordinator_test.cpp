@@ -47,7 +47,7 @@ TEST(Coordinator, says_why_and_ends_its_connections_when_poll_fails) {
   const DescriptorLimit fewer_than_it_polls(1);
   ASSERT_TRUE(leader.first.send(text_message(MessageType::status, 0, "")));
   std::unique_lock lock(mutex);
-  ASSERT_TRUE(changed.wait_for(lock, 5s, [&] { return !said.empty(); })) << "it goes on polling";
+  ASSERT_TRUE(changed.wait_for(lock, 5s, [&] { return !said.empty(); })) << "it continues to poll";
   EXPECT_NE(said.find("poll: Invalid argument"), std::string::npos) << said;
   EXPECT_FALSE(leader.first.receive().has_value()) << "the leader does not notice";
 }

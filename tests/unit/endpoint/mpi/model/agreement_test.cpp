@@ -117,10 +117,9 @@ TEST(Agreement, ANodeThatKeepsTheOthersWaitingIsNamedOnceAfterTwoGraces) {
   Agreement agreement(two, grace);
   EXPECT_TRUE(round(agreement, {status(5, 4), status(4, 4)}, start).empty());
   EXPECT_EQ(agreement.overdue(start + 2 * grace - milliseconds(1)), "");
-  EXPECT_EQ(
-      agreement.overdue(start + 2 * grace),
-      "rank 4 on h1, or a rank on the same node, has not made a call that others have waited in "
-      "for 2 s; they wait on, for ever if it has made another call instead");
+  EXPECT_EQ(agreement.overdue(start + 2 * grace),
+            "rank 4 on h1, or a rank on the same node, has not made a call that others have waited "
+            "in for 2 s; they keep waiting, forever if it has made another call instead");
   EXPECT_EQ(agreement.overdue(start + 9 * grace), "");
 }
 
@@ -189,7 +188,7 @@ TEST_F(Frozen, CallsUpToTheLastThatAnybodyBeganAreCompletedHere) {
   EXPECT_TRUE(agreement.is_frozen());
 }
 
-TEST_F(Frozen, WhoeverLacksAResultThatOthersHaveGetsThatOne) {
+TEST_F(Frozen, ANodeThatLacksAResultThatOthersHaveGetsThatOne) {
   const auto out = agreement.receive(2, contribution(4, 1), start);
   ASSERT_TRUE(all_are(out, MessageType::result, 1));
   EXPECT_EQ(out[0].node, 2U);

@@ -68,7 +68,7 @@ TEST_F(ACallCache, IsForCallsThatAreLikeIt) {
 TEST_F(ACallCache, EndsWhereATrialWouldBegin) {
   open(3);
   EXPECT_EQ(taken(a, 10), 3U);
-  EXPECT_EQ(told.times, 0) << "those are told when it closes";
+  EXPECT_EQ(told.times, 0) << "those are reported when it closes";
   caches.close(&told);
   EXPECT_EQ(told.calls, 3U);
 }

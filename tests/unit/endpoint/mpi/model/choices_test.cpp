@@ -105,7 +105,7 @@ TEST(Choices, WhatWasNotMeasuredGoesAsItsNeighboursIfTheyAgree) {
   EXPECT_EQ(choices.transport(Kind::allreduce, 200), Transport::network);
   EXPECT_EQ(choices.transport(Kind::iallreduce, kib), Transport::network);
   EXPECT_EQ(choices.transport(Kind::allreduce, mib), Transport::library) << "above the last";
-  EXPECT_EQ(choices.transport(Kind::bcast, 8), Transport::library) << "nobody measured it";
+  EXPECT_EQ(choices.transport(Kind::bcast, 8), Transport::library) << "it was not measured";
 }
 
 TEST(Choices, BetweenTwoThatDifferASizeGoesAsTheNearerOneUnlessTheOtherIsFarClearer) {
@@ -207,7 +207,7 @@ TEST(Choices, AnUnknownSizeIsDecidedInTheProgramsFirstCalls) {
   const int network = ranks.calls(13, Kind::bcast, 16 * mib, [](auto, Transport transport) {
     return transport == Transport::network ? 40 : 100;
   });
-  EXPECT_EQ(ranks.timed, 4) << "of long calls: two each way, after eight that nobody tried";
+  EXPECT_EQ(ranks.timed, 4) << "of long calls: two each way, after eight that were not tried";
   EXPECT_EQ(network, 3);
   for (const Choices& one : ranks.all()) {
     EXPECT_EQ(one.transport(Kind::bcast, 16 * mib), Transport::network);
@@ -307,7 +307,7 @@ private:
   int behind_ = 0;
 };
 
-TEST(Choices, NobodyIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
+TEST(Choices, NoProgramIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
   // For any times of the paths, in a class without measurements.
   for (const double ratio : {0.5, 0.8, 0.95, 1.05, 1.2, 1.5, 2.0, 2.9, 3.1, 5.0, 20.0}) {
     for (const std::uint64_t bytes : {std::uint64_t{8}, 64 * kib}) {
@@ -326,7 +326,7 @@ TEST(Choices, NobodyIsSlowerThanWithTheLibraryAloneByMoreThanFivePercent) {
   }
 }
 
-TEST(Choices, NobodyIsSlowerInLongCallsFromTheHundredAndFiftiethOn) {
+TEST(Choices, NoProgramIsSlowerInLongCallsFromTheHundredAndFiftiethOn) {
   for (const double ratio : {0.5, 0.95, 1.05, 1.5, 2.9, 5.0, 20.0}) {
     Ranks ranks(2);
     double spent = 0;

@@ -74,7 +74,7 @@ TEST(Experiment, AChallengerThatIsAsFastWhileItIsColdHasAHundredCallsToGetWarm) 
   EXPECT_EQ(experiment.comparison().winner(), Transport::network);
 }
 
-TEST(Experiment, AVisitEndsBeforeItLosesMoreThanItsPatience) {
+TEST(Experiment, AVisitEndsBeforeItLosesMoreThanItsLimit) {
   for (const double network_us : {110, 130, 150, 190}) {
     Experiment experiment(Experiment::Calls::brief, Transport::library);
     agreed(experiment, network_us, 100);

@@ -52,7 +52,7 @@ TEST(Plan, OnlySumsOfDoublesAreMadeReproducible) {
   EXPECT_EQ(plan_reduction(Operator::sum, Element::int64, reproducible).plan.op, TRIBUTARY_SUM);
 }
 
-TEST(Plan, ANumberBeatsANaNWhereThatIsWished) {
+TEST(Plan, ANumberBeatsANaNWhereRequested) {
   const Abilities ignored{.wide_frames = true, .reproducible = false, .nan_wins = false};
   EXPECT_EQ(plan_reduction(Operator::max, Element::float32, ignored).plan.op, TRIBUTARY_MAX);
   EXPECT_EQ(plan_reduction(Operator::max, Element::float32, wide).plan.op, TRIBUTARY_MAX_NAN);

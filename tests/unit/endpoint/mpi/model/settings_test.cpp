@@ -22,7 +22,7 @@ TEST(Settings, AreReadFromTheEnvironment) {
   std::vector<std::string> faults;
   const Settings read = settings({{"TRIBUTARY_MPI_INTERFACE", "eth1"},
                                   {"TRIBUTARY_MPI_REQUIRE", "1"},
-                                  {"TRIBUTARY_MPI_TURN", "0"},
+                                  {"TRIBUTARY_MPI_IN_SWITCH_RESULTS", "0"},
                                   {"TRIBUTARY_SUM", "reproducible"},
                                   {"TRIBUTARY_MPI_NAN", "ignored"},
                                   {"TRIBUTARY_MPI_TUNING", "barrier"},
@@ -34,9 +34,10 @@ TEST(Settings, AreReadFromTheEnvironment) {
   EXPECT_TRUE(read.on && read.require && read.reproducible);
   EXPECT_FALSE(read.nan_wins);
   EXPECT_TRUE(settings({}, faults).nan_wins);
-  EXPECT_EQ(read.turn, false);
-  EXPECT_EQ(settings({}, faults).turn, std::nullopt) << "as the fabric manager's file says";
-  EXPECT_EQ(settings({{"TRIBUTARY_MPI_TURN", "1"}}, faults).turn, true);
+  EXPECT_EQ(read.in_switch_results, false);
+  EXPECT_EQ(settings({}, faults).in_switch_results, std::nullopt)
+      << "as the fabric manager's file says";
+  EXPECT_EQ(settings({{"TRIBUTARY_MPI_IN_SWITCH_RESULTS", "1"}}, faults).in_switch_results, true);
   ASSERT_TRUE(read.tuning.has_value());
   EXPECT_EQ(read.timeout, std::chrono::seconds(7));
   EXPECT_EQ(read.spin_usec, 0U); // which differs from unset

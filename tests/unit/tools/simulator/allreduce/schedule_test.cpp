@@ -60,7 +60,7 @@ TEST(schedule, every_rank_ends_with_everyones_contribution_once) {
   }
 }
 
-TEST(schedule, what_one_sends_its_peer_receives_and_nobody_receives_twice) {
+TEST(schedule, what_one_sends_its_peer_receives_and_no_rank_receives_twice) {
   for (const HostAlgorithm algorithm : all) {
     for (const std::uint32_t n : numbers_of_hosts) {
       const Schedule schedule(algorithm, n);

@@ -17,7 +17,7 @@ Traffic make(Pattern pattern, const HostPlaces& places = grid_of_64()) {
   return {{.pattern = pattern}, places, 7};
 }
 
-TEST(traffic, permutation_is_one_and_leaves_nobody_to_himself) {
+TEST(traffic, permutation_is_one_and_has_no_fixed_point) {
   Traffic traffic = make(Pattern::permutation);
   std::set<std::uint32_t> to;
   for (std::uint32_t h = 0; h < 64; ++h) {
@@ -102,7 +102,7 @@ TEST(traffic, bursts_keep_the_load_and_come_at_full_rate) {
   EXPECT_GT(at_once, 900);
 }
 
-TEST(traffic, nobody_sends_to_hosts_that_are_excluded) {
+TEST(traffic, no_host_sends_to_excluded_hosts) {
   Traffic traffic = make(Pattern::uniform);
   const std::vector<std::uint32_t> dead{0, 1, 2, 3};
   traffic.exclude(dead);
@@ -111,7 +111,7 @@ TEST(traffic, nobody_sends_to_hosts_that_are_excluded) {
   }
   Traffic pairs = make(Pattern::bit_complement);
   pairs.exclude(dead);
-  EXPECT_EQ(pairs.destination(63), Traffic::nobody);
+  EXPECT_EQ(pairs.destination(63), Traffic::no_host);
 }
 
 std::string refusal(const TrafficSpec& spec, const HostPlaces& places) {

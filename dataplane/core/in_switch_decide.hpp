@@ -1,5 +1,5 @@
-// In-switch results: what the switch next to a root does for a tree whose `turns` is set. A part of
-// decide.hpp, which includes it by wide_decide.hpp.
+// In-switch results: what the switch next to a root does for a tree whose `in_switch` is set. A
+// part of decide.hpp, which includes it by wide_decide.hpp.
 //
 // Without them the top switch sends its partial aggregate to the root, the root adds its own
 // contribution, and sends the result back by the same link. Here the root sends its contribution
@@ -31,9 +31,10 @@
 //        more than one                     dropped                            counts_others
 //        the root has contributed          dropped                            counted_twice
 //        older than the armed one          dropped                            stale_sequence
-//        not armed, another group, newer,  dropped: those from children pass  not_turned
+//        not armed, another group, newer,  dropped: those from children pass  not_in_switch
 //        or a reserved opcode              up, and the root adds them itself
-//        otherwise                         reduced                            contributed, turned
+//        otherwise                         reduced                            contributed,
+//                                                                             completed_in_switch
 //   2  arm 1, seqno 1022                   the root refuses the result named  kept_released
 //                                          by resno, or does not know it:
 //                                          it is released. The frame ends
@@ -59,11 +60,11 @@
 //
 // Members of `Effects` for it:
 //
-//   turns()                                        the records
+//   in_switch()                                    the records
 //   combine_alone(key, entry, portals, packed)     `combine`, for a frame outside a burst
 //   counted_now(key)                               the ports counted, including that of this frame
 //   drop_full(key, entry, total, taken)            drops a full count without the root
-//   turn(key, entry, too_many, frame, bytes)       the frame becomes the result
+//   make_in_switch_result(key, entry, too_many, frame, bytes)   the frame becomes the result
 //   keep_arm(key, frame), forget_kept(key)
 //   replay(key, entry, frame, opens, now)          true: the frame is the kept result now
 #pragma once
@@ -83,8 +84,8 @@ PackedDecision to_all_members(Effects effects, ReductionKey key, const Multicast
   if ((ports.bits() & ~effects.up().bits()) != 0) {
     ports = without_those_down(effects, ports);
   }
-  return turned(ports, event, static_cast<std::uint16_t>(bytes),
-                effects.turns()[key].arm_class.value);
+  return result_replicated(ports, event, static_cast<std::uint16_t>(bytes),
+                           effects.in_switch()[key].arm_class.value);
 }
 
 /// Whether the root has not contributed: a full count is then wrong.
@@ -105,11 +106,11 @@ template <typename Effects>
 /// The frame with the last contribution becomes the result, of `bytes` bytes; for a vector, its
 /// payload is there already.
 template <typename Effects>
-[[gnu::noinline]] PackedDecision turn(Effects effects, const FrameView& frame, ReductionKey key,
-                                      const MulticastEntry& entry, ContributionCount total,
-                                      std::size_t bytes) {
-  effects.turn(key, entry, total > entry.wait_count, frame.data, bytes);
-  return to_all_members(effects, key, entry, Event::turned, bytes);
+[[gnu::noinline]] PackedDecision complete_in_switch(Effects effects, const FrameView& frame,
+                                                    ReductionKey key, const MulticastEntry& entry,
+                                                    ContributionCount total, std::size_t bytes) {
+  effects.make_in_switch_result(key, entry, total > entry.wait_count, frame.data, bytes);
+  return to_all_members(effects, key, entry, Event::completed_in_switch, bytes);
 }
 
 /// The contribution of the root, the only host behind the parent port.
@@ -133,7 +134,7 @@ PackedDecision contribution_of_root(Effects effects, Operand operand, const Fram
     return drop(effects, in, DropReason::stale_sequence);
   }
   if (match_result != MatchResult::match || !operand.is_known(word.op) || !operand.fits(word.op)) {
-    return drop(effects, in, DropReason::not_turned);
+    return drop(effects, in, DropReason::not_in_switch);
   }
   PortSet counted = effects.engines().counted(key).ports;
   counted.insert(in);
@@ -158,17 +159,17 @@ PackedDecision replay_kept(Effects effects, const FrameView& frame, ReductionKey
   if (armed.armed() && armed.same_group(carried) && armed.sequence().newer_than(newest)) {
     newest = armed.sequence();
   }
-  const std::size_t bytes = effects.turns()[key].kept_bytes;
-  return effects.replay(key, entry, frame, turned_successor(newest), now)
+  const std::size_t bytes = effects.in_switch()[key].kept_bytes;
+  return effects.replay(key, entry, frame, in_switch_successor(newest), now)
              ? to_all_members(effects, key, entry, Event::replayed, bytes)
              : taken(Event::replayed);
 }
 
 /// A frame from the parent.
 template <typename Effects>
-[[gnu::noinline]] PackedDecision downward_turned(Effects effects, const FrameView& frame,
-                                                 ReductionKey key, const MulticastEntry& entry,
-                                                 TimeNs now) {
+[[gnu::noinline]] PackedDecision downward_in_switch(Effects effects, const FrameView& frame,
+                                                    ReductionKey key, const MulticastEntry& entry,
+                                                    TimeNs now) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
@@ -180,7 +181,7 @@ template <typename Effects>
                      effects, Vector{WideShape::of(p), effects.tables().slot_place(key.tree())},
                      frame, key, entry, packed);
   }
-  const TurnRecord& record = effects.turns()[key];
+  const InSwitchRecord& record = effects.in_switch()[key];
   const bool is_control = word.seqno == pre_arm_sequence;
   if (is_control && word.arm) {
     if (record.keeps_one_of(carried) && record.kept_result() == word.resno) {

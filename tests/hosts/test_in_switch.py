@@ -9,12 +9,12 @@ from test_vectors import LIMIT, wide
 from tributary import frames
 
 
-def turned_star(lab, leaves=3, kind="af_xdp", slots=0, impairment=None, **process):
+def in_switch_star(lab, leaves=3, kind="af_xdp", slots=0, impairment=None, **process):
     """A star whose switch sends in-switch results; the test closes its host ports where programs
     use them."""
     section = lab.star(leaves, kind, **process)
     section.head["timers_us"] = [50_000] * 4
-    section.trees[TREE].update({"wait_count": leaves + 1, "turn": True})
+    section.trees[TREE].update({"wait_count": leaves + 1, "in_switch_results": True})
     if slots:
         section.trees[TREE].update({"slots": slots, "payload": LIMIT})
     if impairment:
@@ -37,7 +37,7 @@ def root_contribution(lab, **fields):
 
 
 def test_a_result_reaches_all_members_as_an_arm_of_the_next(lab):
-    section = turned_star(lab)
+    section = in_switch_star(lab)
     section.head["timers_us"] = [20_000_000] * 4
     switch = lab.start()
     lab.arm_tree(resno=1023)
@@ -52,7 +52,7 @@ def test_a_result_reaches_all_members_as_an_arm_of_the_next(lab):
     )  # fmt: skip
     for port in (lab.root, *lab.leaves):
         assert port.receive() == [bytes(expected)]
-    assert counter(lab, switch, "turned") == 1
+    assert counter(lab, switch, "in_switch") == 1
     # A root that missed it: the result is sent again, retry set, and opens a sequence of its own.
     lab.root.send(bytes(lab.arm(seqno=seqno + 2, resno=1023, pad=1)))
     again = lab.arm(seqno=seqno + 3, resno=seqno, op=frames.INT_SUM, count=4, data=expected.data, pad=1)
@@ -61,53 +61,53 @@ def test_a_result_reaches_all_members_as_an_arm_of_the_next(lab):
     assert counter(lab, switch, "replayed") == 1
 
 
-def test_hosts_reduce_all_operators_on_a_tree_that_is_turned_round(lab):
-    turned_star(lab, 4)
+def test_hosts_reduce_all_operators_on_a_tree_with_in_switch_results(lab):
+    in_switch_star(lab, 4)
     switch = lab.start()
     close_ports(lab)
-    reports = all_hosts(lab, "--operators", "mix", "--in-flight", "8", "--turn")
-    assert reports[0]["turn"] is True
-    turned = reports[0]["statistics"]["turned"]
-    assert turned > 0 and counter(lab, switch, "turned") >= turned
+    reports = all_hosts(lab, "--operators", "mix", "--in-flight", "8", "--in-switch-results")
+    assert reports[0]["in_switch_results"] is True
+    in_switch = reports[0]["statistics"]["in_switch"]
+    assert in_switch > 0 and counter(lab, switch, "in_switch") >= in_switch
 
 
-def test_vectors_are_turned_round_by_two_workers(lab):
-    turned_star(lab, 3, kind="af_packet", slots=128, workers=2)
+def test_two_workers_send_in_switch_results_of_vectors(lab):
+    in_switch_star(lab, 3, kind="af_packet", slots=128, workers=2)
     switch = lab.start()
     close_ports(lab)
-    reports = all_hosts(lab, *wide(), "--turn", "--elements", "3001", "--in-flight", "4",
+    reports = all_hosts(lab, *wide(), "--in-switch-results", "--elements", "3001", "--in-flight", "4",
                         "--operators", "wide-mix", iterations=42)  # fmt: skip
-    assert reports[0]["statistics"]["turned"] > 42 * 3001 // LIMIT
+    assert reports[0]["statistics"]["in_switch"] > 42 * 3001 // LIMIT
     assert counter(lab, switch, "op_mismatches") == 0
 
 
 def test_vectors_stay_exact_when_ports_lose_duplicate_and_reorder(lab):
     faults = {"loss": 0.01, "duplicate": 0.01, "reorder": 0.02, "seed": 5}
-    turned_star(lab, 3, slots=128, impairment=faults)
+    in_switch_star(lab, 3, slots=128, impairment=faults)
     switch = lab.start()
     close_ports(lab)
-    all_hosts(lab, *wide(), "--turn", "--elements", "20000", "--operators", "sum-float,sum-int32,max-uint8",
+    all_hosts(lab, *wide(), "--in-switch-results", "--elements", "20000", "--operators", "sum-float,sum-int32,max-uint8",
               iterations=12)  # fmt: skip
     lost = sum(value for name, value in lab.counters(switch).items() if name.endswith(".drop.impaired"))
     assert lost > 20
-    assert counter(lab, switch, "turned") > 0
+    assert counter(lab, switch, "in_switch") > 0
 
 
-def test_trees_say_that_they_are_turned_round(lab):
-    turned_star(lab)
+def test_trees_show_in_switch_results(lab):
+    in_switch_star(lab)
     switch = lab.start()
     [tree] = switch.ctl("show", "trees")
-    assert tree["turn"] is True and tree["wait_count"] == 4
+    assert tree["in_switch_results"] is True and tree["wait_count"] == 4
     code, out, _ = switch.ctl_raw("show", "trees")
-    assert code == 0 and "4, turned" in out, out
+    assert code == 0 and "4, in-switch results" in out, out
 
 
-def test_twins_cannot_be_turned_round(lab):
-    turned_star(lab)
+def test_twins_have_no_in_switch_results(lab):
+    in_switch_star(lab)
     lab.start()
     done = subprocess.run(
         ["ip", "netns", "exec", "h1", str(lab.binaries.host), "--interface", "eth0", "--tree", str(TREE),
-         "--twin-tree", "9", "--rank", "1", "--size", "2", "--turn"],
+         "--twin-tree", "9", "--rank", "1", "--size", "2", "--in-switch-results"],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode == 2, done

@@ -1,5 +1,5 @@
-// In-switch results: the actions of a switch for trees with `turns`; turn_decide.hpp has the checks
-// of their frames.
+// In-switch results: the actions of a switch for trees with `in_switch`; in_switch_decide.hpp has
+// the checks of their frames.
 
 #include "dataplane/core/switch_core.hpp"
 
@@ -11,13 +11,13 @@ namespace tributary::core {
 bool SwitchCore::only_reads(PortNumber in, FrameView frame) const {
   const MulticastEntry* const entry = reduction_of(in, frame);
   return entry == nullptr ||
-         !(entry->children.contains(in) || (entry->turns && entry->parent == in));
+         !(entry->children.contains(in) || (entry->in_switch && entry->parent == in));
 }
 
 /// The frame becomes the result, arms the descriptor, and is kept.
-void SwitchCore::turn_round(ReductionKey key, const MulticastEntry& entry, std::byte* frame,
-                            std::size_t bytes) {
-  TurnRecord& record = turns_[key];
+void SwitchCore::make_in_switch_result(ReductionKey key, const MulticastEntry& entry,
+                                       std::byte* frame, std::size_t bytes) {
+  InSwitchRecord& record = in_switch_[key];
   const Descriptor& d = engines_.descriptor(key);
   const MatchWord match = d.match;
   const bool wide = match.is_wide();
@@ -32,7 +32,7 @@ void SwitchCore::turn_round(ReductionKey key, const MulticastEntry& entry, std::
   std::byte* const p = frame + wire::ethernet_header_bytes;
   wire::store_signature(p, d.signature);
   wire::ReductionWord word = wire::load_word(p);
-  word.seqno = turned_successor(match.sequence());
+  word.seqno = in_switch_successor(match.sequence());
   word.arm = true;
   wire::store_word(p, word);
 
@@ -48,12 +48,12 @@ void SwitchCore::turn_round(ReductionKey key, const MulticastEntry& entry, std::
   record.armed_at = now_;
   record.replay_due = false;
   engines_.end_with_arm(key, record.kept_match());
-  counters_->engines[entry.parent.value].turned.add();
+  counters_->engines[entry.parent.value].in_switch.add();
 }
 
 /// Writes the kept result as a frame that opens this sequence.
 void SwitchCore::write_kept(ReductionKey key, SequenceNumber opens, std::byte* frame) const {
-  const TurnRecord& record = turns_[key];
+  const InSwitchRecord& record = in_switch_[key];
   const std::size_t payload = record.kept_payload_bytes();
   if (payload == 0) {
     std::memcpy(frame, record.kept.data(), record.kept.size());
@@ -74,7 +74,7 @@ void SwitchCore::write_kept(ReductionKey key, SequenceNumber opens, std::byte* f
 /// came from the root, has become that result; otherwise it leaves at the next timer check.
 bool SwitchCore::replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
                         SequenceNumber opens, TimeNs now) {
-  TurnRecord& record = turns_[key];
+  InSwitchRecord& record = in_switch_[key];
   wire::ReductionWord word = wire::load_word(record.kept_portals());
   word.seqno = opens;
   wire::store_word(record.kept.data() + wire::ethernet_header_bytes, word);
@@ -97,11 +97,11 @@ bool SwitchCore::replay(ReductionKey key, const MulticastEntry& entry, const Fra
 void SwitchCore::send_replays(Emission& emission) {
   for (const ReductionKey key : std::exchange(replays_due_, {})) {
     const MulticastEntry& entry = tables_->tree(key.tree());
-    if (!entry.turns || key.reduction().value >= entry.slots() ||
-        !std::exchange(turns_[key].replay_due, false) || turns_[key].kept_bytes == 0) {
+    if (!entry.in_switch || key.reduction().value >= entry.slots() ||
+        !std::exchange(in_switch_[key].replay_due, false) || in_switch_[key].kept_bytes == 0) {
       continue; // the tree was replaced, or the id has its next result
     }
-    const TurnRecord& record = turns_[key];
+    const InSwitchRecord& record = in_switch_[key];
     PortSet ports = entry.children;
     ports.insert(entry.parent);
     ports.for_each([&](PortNumber port) {
@@ -122,9 +122,9 @@ void SwitchCore::send_replays(Emission& emission) {
 DescriptorView SwitchCore::view(ReductionKey key) const {
   const MulticastEntry& entry = tables_->tree(key.tree());
   DescriptorView view = engines_.view(key, entry);
-  if (entry.turns) {
-    // The timer continues when a result arms, and is restarted when it expires (expire_turned).
-    const TurnRecord& record = turns_[key];
+  if (entry.in_switch) {
+    // The timer continues when a result arms, and is restarted when it expires (expire_in_switch).
+    const InSwitchRecord& record = in_switch_[key];
     const std::uint64_t timer = elapsed_ns(view.deadline, view.armed_at);
     view.deadline = view.deadline + (record.armed_itself ? timer : 0);
     view.armed_at = record.armed_at;
@@ -134,8 +134,8 @@ DescriptorView SwitchCore::view(ReductionKey key) const {
 
 /// Whether the timer of a reduction continues, because a result armed it since the timer was
 /// started.
-bool SwitchCore::expire_turned(ReductionKey key, const MulticastEntry& entry, TimeNs now) {
-  if (!std::exchange(turns_[key].armed_itself, false)) {
+bool SwitchCore::expire_in_switch(ReductionKey key, const MulticastEntry& entry, TimeNs now) {
+  if (!std::exchange(in_switch_[key].armed_itself, false)) {
     return false;
   }
   engines_.restart_timer(key, entry, now);

@@ -11,14 +11,14 @@
 namespace tributary::collective::test {
 namespace {
 
-class TurnedTest : public RootTest {
+class InSwitchTest : public RootTest {
 protected:
-  TurnedTest() { group.turned = true; }
+  InSwitchTest() { group.in_switch = true; }
 
   /// The switch's result when all have contributed `each`.
-  [[nodiscard]] wire::ReductionFrame turned(PieceNumber piece, std::uint32_t resno,
-                                            std::uint64_t each,
-                                            std::optional<std::uint32_t> replay = {}) const {
+  [[nodiscard]] wire::ReductionFrame in_switch(PieceNumber piece, std::uint32_t resno,
+                                               std::uint64_t each,
+                                               std::optional<std::uint32_t> replay = {}) const {
     wire::ReductionFrame f =
         from_root(group, reduction_of(piece),
                   replay ? retry_word(*replay, resno, size)
@@ -52,7 +52,7 @@ protected:
   }
   [[nodiscard]] GroupParameters leaf_group() const {
     GroupParameters p = group_of(size, 2);
-    p.turned = true;
+    p.in_switch = true;
     p.tree = group.tree;
     p.cookie = group.cookie;
     return p;
@@ -61,18 +61,18 @@ protected:
   void complete_first(Member& root) const {
     root.inject(int_sum(5), now);
     drain(root);
-    root.receive(turned(0, 0, 5), now);
+    root.receive(in_switch(0, 0, 5), now);
     ASSERT_TRUE(root.take_completion().has_value());
     for (PieceNumber piece = 1; piece < 8; ++piece) {
       root.inject(int_sum(5), now);
-      root.receive(turned(piece, 0, 5), now);
+      root.receive(in_switch(piece, 0, 5), now);
       ASSERT_TRUE(root.take_completion().has_value());
     }
     drain(root);
   }
 };
 
-TEST_F(TurnedTest, TheRootContributesBehindItsArm) {
+TEST_F(InSwitchTest, TheRootContributesBehindItsArm) {
   Member root(group);
   root.inject(int_sum(5), now);
   const auto sent = drain(root);
@@ -83,11 +83,11 @@ TEST_F(TurnedTest, TheRootContributesBehindItsArm) {
   EXPECT_EQ(sent[1].signature, signature_of_piece(signature_base(group.cookie, 0), 0));
 }
 
-TEST_F(TurnedTest, AResultCompletesTheRootsPieceAndOpensTheNextSequence) {
+TEST_F(InSwitchTest, AResultCompletesTheRootsPieceAndOpensTheNextSequence) {
   Member root(group);
   root.inject(int_sum(5), now);
   drain(root);
-  root.receive(turned(0, 0, 5), now);
+  root.receive(in_switch(0, 0, 5), now);
   const auto done = root.take_completion();
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->payload[0], 20U);
@@ -95,10 +95,10 @@ TEST_F(TurnedTest, AResultCompletesTheRootsPieceAndOpensTheNextSequence) {
   EXPECT_EQ(done->frames, 1U);
   EXPECT_TRUE(drain(root).empty()) << "the switch has told the others";
   EXPECT_EQ(root.status()[0].sequence, SequenceNumber{1});
-  EXPECT_EQ(root.statistics().turned, 1U);
+  EXPECT_EQ(root.statistics().in_switch, 1U);
 }
 
-TEST_F(TurnedTest, TheNextPieceNeedsNoArm) {
+TEST_F(InSwitchTest, TheNextPieceNeedsNoArm) {
   Member root(group);
   complete_first(root);
   root.inject(int_sum(6), now);
@@ -107,7 +107,7 @@ TEST_F(TurnedTest, TheNextPieceNeedsNoArm) {
   EXPECT_EQ(sent[0].word, own_word(1));
 }
 
-TEST_F(TurnedTest, AskingSkipsTheSequenceThatTheSwitchOpensByItself) {
+TEST_F(InSwitchTest, AskingSkipsTheSequenceThatTheSwitchOpensByItself) {
   Member root(group);
   root.inject(int_sum(5), now);
   drain(root);
@@ -118,17 +118,17 @@ TEST_F(TurnedTest, AskingSkipsTheSequenceThatTheSwitchOpensByItself) {
   EXPECT_EQ(sent[0].word, retry_word(2));
   EXPECT_EQ(sent[1].word, own_word(2));
   // The first one was complete after all; the switch answers the arm with it.
-  root.receive(turned(0, 0, 5, 3), now);
+  root.receive(in_switch(0, 0, 5, 3), now);
   ASSERT_TRUE(root.take_completion().has_value());
   EXPECT_EQ(root.status()[0].sequence, SequenceNumber{3});
 }
 
-TEST_F(TurnedTest, ASumThatIsNotEverybodysIsRefusedAndAskedForAgain) {
+TEST_F(InSwitchTest, ASumThatIsNotEverybodysIsRefusedAndAskedForAgain) {
   for (const bool wrong_count : {false, true}) {
     Member root(group);
     root.inject(int_sum(5), now);
     drain(root);
-    wire::ReductionFrame wrong = turned(0, 0, 5);
+    wire::ReductionFrame wrong = in_switch(0, 0, 5);
     wrong.signature += wrong_count ? 0 : 1;
     wrong.word.count += wrong_count ? 1 : 0;
     root.receive(wrong, now);
@@ -141,18 +141,18 @@ TEST_F(TurnedTest, ASumThatIsNotEverybodysIsRefusedAndAskedForAgain) {
     EXPECT_EQ(root.statistics().refused, 1U);
     root.receive(wrong, now); // again, late
     EXPECT_TRUE(drain(root).empty());
-    root.receive(turned(0, 2, 5), now);
+    root.receive(in_switch(0, 2, 5), now);
     EXPECT_TRUE(root.take_completion().has_value());
   }
 }
 
-TEST_F(TurnedTest, ARefusedSumIsNotAskedForWithoutEnd) {
+TEST_F(InSwitchTest, ARefusedSumIsNotAskedForWithoutEnd) {
   Member root(group);
   root.inject(int_sum(5), now);
   std::uint32_t sequence = 0;
   std::size_t asked = 0;
   for (int i = 0; i < 40; ++i) {
-    wire::ReductionFrame wrong = turned(0, sequence, 5);
+    wire::ReductionFrame wrong = in_switch(0, sequence, 5);
     wrong.signature ^= 1;
     drain(root);
     root.receive(wrong, now);
@@ -166,27 +166,27 @@ TEST_F(TurnedTest, ARefusedSumIsNotAskedForWithoutEnd) {
   EXPECT_EQ(asked, immediate_retries);
 }
 
-TEST_F(TurnedTest, AReplayHasTheNextPieceContributedAgain) {
+TEST_F(InSwitchTest, AReplayHasTheNextPieceContributedAgain) {
   Member root(group);
   complete_first(root);
   root.inject(int_sum(6), now);
   drain(root);
-  root.receive(turned(0, 0, 5, 4), now); // an old arm was answered
+  root.receive(in_switch(0, 0, 5, 4), now); // an old arm was answered
   const auto sent = drain(root);
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].word, own_word(4));
-  root.receive(turned(0, 0, 5), now); // and the first one arrived twice
+  root.receive(in_switch(0, 0, 5), now); // and the first one arrived twice
   EXPECT_TRUE(drain(root).empty());
   EXPECT_EQ(root.statistics().stale, 1U);
-  root.receive(turned(8, 4, 6), now);
+  root.receive(in_switch(8, 4, 6), now);
   EXPECT_TRUE(root.take_completion().has_value());
 }
 
-TEST_F(TurnedTest, AResultOfARootOfBeforeIsReleased) {
+TEST_F(InSwitchTest, AResultOfARootOfBeforeIsReleased) {
   Member root(group);
   root.inject(int_sum(5), now);
   drain(root);
-  root.receive(turned(8, 500, 9, 1), now);
+  root.receive(in_switch(8, 500, 9, 1), now);
   EXPECT_FALSE(root.take_completion().has_value());
   const auto sent = drain(root);
   ASSERT_EQ(sent.size(), 3U);
@@ -194,7 +194,7 @@ TEST_F(TurnedTest, AResultOfARootOfBeforeIsReleased) {
   EXPECT_EQ(sent[1].word, retry_word(2));
 }
 
-TEST_F(TurnedTest, ContributionsThatReachTheRootAreAddedThere) {
+TEST_F(InSwitchTest, ContributionsThatReachTheRootAreAddedThere) {
   Member root(group);
   root.inject(int_sum(10), now);
   drain(root);
@@ -210,23 +210,23 @@ TEST_F(TurnedTest, ContributionsThatReachTheRootAreAddedThere) {
   EXPECT_FALSE(sent[0].word.retry());
 }
 
-TEST_F(TurnedTest, OtherRootsTakeTheirOwnFramesForMisdirected) {
-  group.turned = false;
+TEST_F(InSwitchTest, OtherRootsTakeTheirOwnFramesForMisdirected) {
+  group.in_switch = false;
   Member root(group);
   root.inject(int_sum(5), now);
-  root.receive(turned(0, 0, 5), now);
+  root.receive(in_switch(0, 0, 5), now);
   EXPECT_FALSE(root.take_completion().has_value());
   EXPECT_EQ(root.statistics().misdirected, 1U);
 }
 
-TEST_F(TurnedTest, ALeafBelievesTheSumOrTheRootItself) {
+TEST_F(InSwitchTest, ALeafBelievesTheSumOrTheRootItself) {
   GroupParameters p = group_of(size, 2);
-  p.turned = true;
+  p.in_switch = true;
   Member leaf(p);
   leaf.inject(int_sum(5), now);
   leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
   ASSERT_EQ(drain(leaf).size(), 1U);
-  wire::ReductionFrame wrong = turned(0, 0, 5);
+  wire::ReductionFrame wrong = in_switch(0, 0, 5);
   wrong.signature += 1;
   leaf.receive(wrong, now);
   EXPECT_FALSE(leaf.take_completion().has_value());
@@ -234,7 +234,7 @@ TEST_F(TurnedTest, ALeafBelievesTheSumOrTheRootItself) {
   EXPECT_TRUE(drain(leaf).empty()) << "the root asks";
   leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
   ASSERT_EQ(drain(leaf).size(), 1U);
-  leaf.receive(turned(0, 2, 5), now);
+  leaf.receive(in_switch(0, 2, 5), now);
   EXPECT_TRUE(leaf.take_completion().has_value());
 
   leaf.inject(int_sum(5), now);
@@ -245,16 +245,16 @@ TEST_F(TurnedTest, ALeafBelievesTheSumOrTheRootItself) {
   leaf.inject(int_sum(5), now);
   leaf.receive(from_root(group, ReductionId{2}, retry_word(0)), now);
   leaf.receive(from_root(group, ReductionId{2}, result_word(1, 0, size - 1)), now);
-  EXPECT_FALSE(leaf.take_completion().has_value()) << "not of everybody";
+  EXPECT_FALSE(leaf.take_completion().has_value()) << "not of all members";
 }
 
-TEST_F(TurnedTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {
+TEST_F(InSwitchTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {
   for (const bool complete : {true, false}) {
     Member root(group);
     complete_first(root);
     root.leave(now);
     drain(root);
-    wire::ReductionFrame last = turned(8, 1, 0);
+    wire::ReductionFrame last = in_switch(8, 1, 0);
     last.word.op = static_cast<std::uint8_t>(wire::Opcode::barrier);
     root.receive(last, now);
     EXPECT_FALSE(root.left());
@@ -264,11 +264,11 @@ TEST_F(TurnedTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {
     EXPECT_EQ(sent[0].word.seqno, SequenceNumber{1});
     EXPECT_EQ(sent[0].word.count, 1U);
     if (complete) {
-      wire::ReductionFrame all_left = turned(9, 1, 0);
+      wire::ReductionFrame all_left = in_switch(9, 1, 0);
       all_left.word.op = last.word.op;
       root.receive(all_left, now);
     } else {
-      root.poll(now + group.linger_ns);
+      root.poll(now + group.leave_grace_ns);
     }
     EXPECT_TRUE(root.left());
     EXPECT_FALSE(root.abandoned());
@@ -277,13 +277,13 @@ TEST_F(TurnedTest, LeavingIsTwoBarriersAndTheSecondOneMayStayOpen) {
   }
 }
 
-TEST_F(TurnedTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
+TEST_F(InSwitchTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
   for (const bool complete : {true, false}) {
     Member leaf(leaf_group());
     leaf.leave(now);
     leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
     ASSERT_EQ(drain(leaf).size(), 1U);
-    leaf.receive(turned(0, 0, 0), now);
+    leaf.receive(in_switch(0, 0, 0), now);
     EXPECT_FALSE(leaf.left()) << "the root may have missed that";
     leaf.receive(from_root(group, ReductionId{0}, retry_word(2)), now);
     const auto report = drain(leaf);
@@ -292,21 +292,21 @@ TEST_F(TurnedTest, ALeafThatLeavesStaysUntilAllKnowThatTheyMay) {
     leaf.receive(from_root(group, ReductionId{1}, retry_word(0)), now);
     ASSERT_EQ(drain(leaf).size(), 1U);
     if (complete) {
-      leaf.receive(turned(1, 0, 0), now);
+      leaf.receive(in_switch(1, 0, 0), now);
     } else {
-      leaf.poll(now + group.linger_ns);
+      leaf.poll(now + group.leave_grace_ns);
     }
     EXPECT_TRUE(leaf.left());
     EXPECT_FALSE(leaf.abandoned());
   }
 }
 
-TEST_F(TurnedTest, ALeafReportsAResultThatTheRootHasMissedAndDoesNotSendIt) {
+TEST_F(InSwitchTest, ALeafReportsAResultThatTheRootHasMissedAndDoesNotSendIt) {
   Member leaf(leaf_group());
   leaf.inject(int_sum(5), now);
   leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
   drain(leaf);
-  leaf.receive(turned(0, 0, 5), now);
+  leaf.receive(in_switch(0, 0, 5), now);
   ASSERT_TRUE(leaf.take_completion().has_value());
   for (PieceNumber piece = 1; piece < 8; ++piece) {
     leaf.inject(int_sum(5), now);
@@ -322,17 +322,17 @@ TEST_F(TurnedTest, ALeafReportsAResultThatTheRootHasMissedAndDoesNotSendIt) {
   EXPECT_TRUE(drain(leaf).empty()) << "the same question twice";
 }
 
-TEST_F(TurnedTest, ALeafHoldsItsNextPieceBackFromARootWithoutTheResult) {
+TEST_F(InSwitchTest, ALeafHoldsItsNextPieceBackFromARootWithoutTheResult) {
   for (const bool had_begun : {true, false}) {
     Member leaf(leaf_group());
     leaf.inject(int_sum(5), now);
     leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
-    leaf.receive(turned(0, 0, 5), now);
+    leaf.receive(in_switch(0, 0, 5), now);
     ASSERT_TRUE(leaf.take_completion().has_value());
     for (PieceNumber piece = 1; piece < 8; ++piece) {
       leaf.inject(int_sum(5), now);
       leaf.receive(from_root(group, reduction_of(piece), retry_word(0)), now);
-      leaf.receive(turned(piece, 0, 5), now);
+      leaf.receive(in_switch(piece, 0, 5), now);
       ASSERT_TRUE(leaf.take_completion().has_value());
     }
     drain(leaf);
@@ -353,14 +353,14 @@ TEST_F(TurnedTest, ALeafHoldsItsNextPieceBackFromARootWithoutTheResult) {
   }
 }
 
-TEST_F(TurnedTest, MoreLeavesReportAtEachFurtherQuestion) {
+TEST_F(InSwitchTest, MoreLeavesReportAtEachFurtherQuestion) {
   constexpr std::uint32_t many = 40;
   std::vector<std::size_t> reporting;
   std::vector<std::unique_ptr<Member>> leaves;
   const GroupParameters root = group_of(many, 0);
   for (std::uint32_t rank = 1; rank < many; ++rank) {
     GroupParameters p = group_of(many, rank);
-    p.turned = true;
+    p.in_switch = true;
     leaves.push_back(std::make_unique<Member>(p));
     Member& leaf = *leaves.back();
     leaf.inject(int_sum(5), now);
@@ -383,7 +383,7 @@ TEST_F(TurnedTest, MoreLeavesReportAtEachFurtherQuestion) {
       << "one of each would be the root";
 }
 
-TEST_F(TurnedTest, ARootTakesNoResultFromALeaf) {
+TEST_F(InSwitchTest, ARootTakesNoResultFromALeaf) {
   // Whatever the frame claims: every member can compute all signatures.
   Member root(group);
   root.inject(int_sum(5), now);
@@ -400,13 +400,13 @@ TEST_F(TurnedTest, ARootTakesNoResultFromALeaf) {
   EXPECT_FALSE(root.take_completion().has_value());
   EXPECT_FALSE(root.failure().has_value());
   EXPECT_TRUE(drain(root).empty());
-  root.receive(turned(0, 0, 5), now);
+  root.receive(in_switch(0, 0, 5), now);
   const auto done = root.take_completion();
   ASSERT_TRUE(done.has_value());
   EXPECT_EQ(done->payload[0], 20U);
 }
 
-TEST_F(TurnedTest, AResultThatOnlyLeavesHaveEndsTheGroup) {
+TEST_F(InSwitchTest, AResultThatOnlyLeavesHaveEndsTheGroup) {
   Member root(group);
   Member leaf(leaf_group());
   root.inject(int_sum(5), now);
@@ -437,25 +437,25 @@ TEST_F(TurnedTest, AResultThatOnlyLeavesHaveEndsTheGroup) {
   EXPECT_FALSE(root.take_completion().has_value());
 }
 
-TEST_F(TurnedTest, AResultThatComesAfterAllDoesNotEndTheGroup) {
+TEST_F(InSwitchTest, AResultThatComesAfterAllDoesNotEndTheGroup) {
   Member root(group);
   root.inject(int_sum(5), now);
   now = now + group.retry_ns;
   root.poll(now);
   root.receive(miss_report(2, 2, 0), now);
-  root.receive(turned(0, 0, 5), now);
+  root.receive(in_switch(0, 0, 5), now);
   EXPECT_TRUE(root.take_completion().has_value());
   now = now + 2 * group.retry_ns;
   root.receive(miss_report(2, 2, 0), now);
   EXPECT_FALSE(root.failure().has_value());
 }
 
-TEST_F(TurnedTest, ARequestUnderALaterSequenceThanTheResultsIsAnswered) {
+TEST_F(InSwitchTest, ARequestUnderALaterSequenceThanTheResultsIsAnswered) {
   Member root(group);
   root.inject(int_sum(5), now);
   now = now + group.retry_ns;
   root.poll(now); // asks with sequence 2
-  root.receive(turned(0, 0, 5), now);
+  root.receive(in_switch(0, 0, 5), now);
   ASSERT_TRUE(root.take_completion().has_value());
   drain(root);
   now = now + group.retry_ns;
@@ -467,13 +467,13 @@ TEST_F(TurnedTest, ARequestUnderALaterSequenceThanTheResultsIsAnswered) {
   EXPECT_EQ(sent[0].word.resno, SequenceNumber{0});
 }
 
-TEST_F(TurnedTest, AMissIsReportedAfterTheGroupHasMovedToOtherTrees) {
+TEST_F(InSwitchTest, AMissIsReportedAfterTheGroupHasMovedToOtherTrees) {
   Member root(group);
   Member leaf(leaf_group());
   root.inject(int_sum(5), now);
   leaf.inject(int_sum(5), now);
   leaf.receive(from_root(group, ReductionId{0}, retry_word(0)), now);
-  leaf.receive(turned(0, 0, 5), now);
+  leaf.receive(in_switch(0, 0, 5), now);
   ASSERT_TRUE(leaf.take_completion().has_value());
   drain(root);
   drain(leaf);
@@ -497,7 +497,7 @@ TEST_F(TurnedTest, AMissIsReportedAfterTheGroupHasMovedToOtherTrees) {
   EXPECT_EQ(root.failure()->reason, Failure::Reason::result_lost);
 }
 
-TEST_F(TurnedTest, TwinsAndCxiAreNotTurnedRound) {
+TEST_F(InSwitchTest, TwinsAndCxiAreRefused) {
   group.twin = TreeNumber{1};
   EXPECT_NE(fault_of(group), "");
   group.twin.reset();

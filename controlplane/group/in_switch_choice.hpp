@@ -8,12 +8,12 @@
 
 namespace tributary::group {
 
-struct TurnChoice {
-  bool turned = false;
+struct InSwitchChoice {
+  bool in_switch = false;
   std::string why; ///< why not; "" if wanted, and for multicasts
 };
 
-/// `by_default`: for a group without a preference (groups.turn).
-[[nodiscard]] TurnChoice turn_choice(const Group& group, bool by_default);
+/// `by_default`: for a group without a preference (groups.in_switch_results).
+[[nodiscard]] InSwitchChoice in_switch_choice(const Group& group, bool by_default);
 
 } // namespace tributary::group

@@ -22,7 +22,7 @@
 
 namespace tributary::fabric {
 
-namespace of_turned_hostile {
+namespace of_in_switch_hostile {
 
 using collective::PieceNumber;
 
@@ -50,7 +50,7 @@ class Forger {
 public:
   Forger(Run& run, const Group& group, std::uint32_t rank, std::uint32_t victim, unsigned kinds)
       : run_(run), group_(group), rank_(rank), victim_(victim), kinds_(kinds),
-        everybody_(group.setup().cookie, group.size()) {
+        all_members_(group.setup().cookie, group.size()) {
     const HostIndex host = group.host(rank);
     run.fabric().observe([this, host](const Passage& p) {
       if (p.reduction && p.into_host(host) && p.reduction->tree == group_.setup().tree &&
@@ -89,7 +89,7 @@ private:
           int{usable_sequences})};
     };
     for (const PieceNumber p : {piece, piece + reductions_per_tree}) {
-      const std::uint64_t all = everybody_.expected(p);
+      const std::uint64_t all = all_members_.expected(p);
       for (const SequenceNumber sequence :
            {at(0), at(-1), at(-2), heard.word.resno, at(1), at(2)}) {
         wire::ReductionFrame f = frame(heard, sequence, 0, all);
@@ -196,7 +196,7 @@ private:
   std::uint32_t rank_;
   std::uint32_t victim_;
   unsigned kinds_;
-  collective::SignatureSum everybody_;
+  collective::SignatureSum all_members_;
   std::uint64_t sent_ = 0;
   std::uint64_t attacks_ = 0;
 };
@@ -222,7 +222,7 @@ RunReport forge(const RunOptions& options, Victim victim, unsigned kinds, bool d
   GroupSetup setup{
       .hosts = run.choose_hosts(size), .pieces = pieces, .only = wire::Opcode::int_sum};
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(size));
-  setup.parameters.turned = true;
+  setup.parameters.in_switch = true;
   // A forger that corrupts its own contribution counts as missing.
   setup.parameters.member_timeout_ns = seconds(5);
   setup.parameters.first_sequence =
@@ -312,19 +312,20 @@ RunReport in_a_disturbed_network(const RunOptions& options) {
 }
 
 constexpr std::array scenarios = {
-    Scenario{"turned_told_by_a_forger", "a member is missing, and another one tells a result",
+    Scenario{"in_switch_told_by_a_forger", "a member is missing, and another one tells a result",
              tells_results, 20},
-    Scenario{"turned_forged_for_one_missing", "a member is missing, and another one stands in",
+    Scenario{"in_switch_forged_for_one_missing", "a member is missing, and another one stands in",
              beside_one_that_is_missing, 60},
-    Scenario{"turned_stands_in", "contributions for a member that is late, in every disguise",
+    Scenario{"in_switch_stands_in", "contributions for a member that is late, in every disguise",
              stands_in, 40},
-    Scenario{"turned_forged", "forgeries of all kinds among members that are there", among_all, 60},
-    Scenario{"turned_forged_in_trouble", "the same while frames are lost and the switch restarts",
-             in_a_disturbed_network, 90},
+    Scenario{"in_switch_forged", "forgeries of all kinds among members that are there", among_all,
+             60},
+    Scenario{"in_switch_forged_in_trouble",
+             "the same while frames are lost and the switch restarts", in_a_disturbed_network, 90},
 };
 
-} // namespace of_turned_hostile
+} // namespace of_in_switch_hostile
 
-std::span<const Scenario> turned_hostile_scenarios() { return of_turned_hostile::scenarios; }
+std::span<const Scenario> in_switch_hostile_scenarios() { return of_in_switch_hostile::scenarios; }
 
 } // namespace tributary::fabric

@@ -1,4 +1,4 @@
-#include "endpoint/mpi/collectives/lane.hpp"
+#include "endpoint/mpi/collectives/persistent_queue.hpp"
 
 #include "endpoint/mpi/collectives/calls.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
@@ -27,7 +27,7 @@ intra_node::Call round_of(std::uint64_t& numbers) {
 
 } // namespace
 
-Lane::Lane(Runtime& runtime, MPI_Comm comm, const std::string& name) {
+PersistentQueue::PersistentQueue(Runtime& runtime, MPI_Comm comm, const std::string& name) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_split(comm, 0, rank,
@@ -41,10 +41,10 @@ Lane::Lane(Runtime& runtime, MPI_Comm comm, const std::string& name) {
   }
 }
 
-Lane::~Lane() {
+PersistentQueue::~PersistentQueue() {
   {
     const std::lock_guard lock(mutex_);
-    ending_ = true;
+    stopping_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) {
@@ -52,7 +52,7 @@ Lane::~Lane() {
   }
 }
 
-std::optional<unsigned> Lane::take_number() {
+std::optional<unsigned> PersistentQueue::take_number() {
   std::uint64_t free = 0;
   PMPI_Allreduce(&free_, &free, 1, MPI_UINT64_T, MPI_BAND, comm_);
   if (free == 0) {
@@ -63,9 +63,10 @@ std::optional<unsigned> Lane::take_number() {
   return number;
 }
 
-void Lane::give_back(unsigned number) { free_ |= bit_of(number); }
+void PersistentQueue::give_back(unsigned number) { free_ |= bit_of(number); }
 
-bool Lane::start(unsigned number, const intra_node::Call& call, std::function<void(bool)> done) {
+bool PersistentQueue::start(unsigned number, const intra_node::Call& call,
+                            std::function<void(bool)> done) {
   {
     const std::lock_guard lock(mutex_);
     if (failed_) {
@@ -78,7 +79,7 @@ bool Lane::start(unsigned number, const intra_node::Call& call, std::function<vo
   return true;
 }
 
-bool Lane::run(const intra_node::Call& call) {
+bool PersistentQueue::run(const intra_node::Call& call) {
   if (!communicator_->enter()) {
     return false;
   }
@@ -86,7 +87,7 @@ bool Lane::run(const intra_node::Call& call) {
   return true;
 }
 
-void Lane::answer(std::uint64_t numbers, bool made) {
+void PersistentQueue::answer(std::uint64_t numbers, bool made) {
   for (; numbers != 0; numbers &= numbers - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(numbers));
     std::function<void(bool)> done;
@@ -100,13 +101,13 @@ void Lane::answer(std::uint64_t numbers, bool made) {
   changed_.notify_all();
 }
 
-void Lane::work() {
+void PersistentQueue::work() {
   auto pause = shortest_pause;
   for (;;) {
     std::uint64_t numbers = 0;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || started_ != 0; });
+      changed_.wait(lock, [this] { return stopping_ || started_ != 0; });
       if (started_ == 0) {
         return;
       }
@@ -138,7 +139,7 @@ void Lane::work() {
   }
 }
 
-void Lane::drain() {
+void PersistentQueue::drain() {
   constexpr std::chrono::milliseconds while_idle{1};
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, while_idle, [this] { return started_ == 0; })) {
@@ -148,11 +149,11 @@ void Lane::drain() {
   }
 }
 
-void Lane::close(Communicator::Wait wait) {
+void PersistentQueue::close(Communicator::Wait wait) {
   drain();
   {
     const std::lock_guard lock(mutex_);
-    failed_ = ending_ = true;
+    failed_ = stopping_ = true;
   }
   changed_.notify_all();
   if (thread_.joinable()) {

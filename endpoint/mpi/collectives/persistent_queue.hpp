@@ -28,13 +28,13 @@ namespace tributary::mpi::collectives {
 
 class Runtime;
 
-class Lane {
+class PersistentQueue {
 public:
   /// Collective over `comm`; `name`: its name.
-  Lane(Runtime& runtime, MPI_Comm comm, const std::string& name);
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
-  ~Lane();
+  PersistentQueue(Runtime& runtime, MPI_Comm comm, const std::string& name);
+  PersistentQueue(const PersistentQueue&) = delete;
+  PersistentQueue& operator=(const PersistentQueue&) = delete;
+  ~PersistentQueue();
 
   /// Why no calls go through it; `none`: they do.
   [[nodiscard]] Reason reason() const { return communicator_->reason(); }
@@ -45,8 +45,8 @@ public:
   /// Returns the number of an operation that is freed, at this rank.
   void give_back(unsigned number);
 
-  /// `done` is called on the lane's thread: true when it was made, false when it is left to the MPI
-  /// library, for the fabric has failed. Returns false, and calls nothing, if it has already
+  /// `done` is called on the queue's thread: true when it was made, false when it is left to the
+  /// MPI library, for the fabric has failed. Returns false, and calls nothing, if it has already
   /// failed.
   [[nodiscard]] bool start(unsigned number, const intra_node::Call& call,
                            std::function<void(bool)> done);
@@ -75,7 +75,7 @@ private:
   std::uint64_t started_ = 0;
   std::array<Started, 64> what_;
   bool failed_ = false;
-  bool ending_ = false;
+  bool stopping_ = false;
   std::thread thread_; ///< last: it uses all the others
 };
 

@@ -1,5 +1,5 @@
-#include "endpoint/launcher/job/ending.hpp"
 #include "endpoint/launcher/job/mpi_library.hpp"
+#include "endpoint/launcher/job/rank_end.hpp"
 
 #include <gtest/gtest.h>
 

@@ -29,7 +29,7 @@
 // leaves that have missed that.
 //
 // Leaving. The switch would hold the leave frames forever, so leaves send none: after the first
-// BARRIER all run a second one, which is over after `linger_ns`, complete or not.
+// BARRIER all run a second one, which is over after `leave_grace_ns`, complete or not.
 
 #include "endpoint/collective/root.hpp"
 
@@ -41,10 +41,10 @@ namespace tributary::collective {
 void Root::contribute(ReductionId id, Slot& slot) {
   const bool others_came_here = std::ranges::any_of(
       slot.gathered, [](const Gathered& gathered) { return gathered.count > 0; });
-  if (!is_turned() || others_came_here) {
+  if (!is_in_switch() || others_came_here) {
     count_own(id, slot);
   }
-  if (!is_turned()) {
+  if (!is_in_switch()) {
     return;
   }
   const GroupParameters& group = channel_.parameters;
@@ -69,7 +69,8 @@ void Root::contribute(ReductionId id, Slot& slot) {
   }
 }
 
-void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const WideView& vector) {
+void Root::receive_in_switch(const wire::ReductionFrame& frame, TimeNs now,
+                             const WideView& vector) {
   const wire::ReductionWord& word = frame.word;
   const ReductionId id = frame.reduction;
   Slot& slot = slots_[id.value];
@@ -79,8 +80,8 @@ void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const W
   }
   if (slot.in_progress && slot.contributed.test(word.resno.value()) &&
       word.resno != slot.refused_result) {
-    if (is_everybodys(frame, slot.piece, slot.mark) && has_its_shape(slot, frame, vector)) {
-      finish_turned(frame, slot, now, vector);
+    if (includes_all(frame, slot.piece, slot.mark) && has_its_shape(slot, frame, vector)) {
+      finish_in_switch(frame, slot, now, vector);
     } else {
       refuse(id, slot, word.resno, now);
     }
@@ -106,7 +107,7 @@ void Root::receive_turned(const wire::ReductionFrame& frame, TimeNs now, const W
 /// would have answered it, no longer keeps that result.
 void Root::hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs now) {
   const wire::ReductionWord& word = frame.word;
-  if (!is_turned() || !slot.in_progress || word.seqno != slot.sequence ||
+  if (!is_in_switch() || !slot.in_progress || word.seqno != slot.sequence ||
       !slot.contributed.test(word.resno.value())) {
     ++channel_.statistics.stale;
     return;
@@ -122,12 +123,11 @@ void Root::hear_of_miss(const wire::ReductionFrame& frame, Slot& slot, TimeNs no
   }
 }
 
-bool Root::is_everybodys(const wire::ReductionFrame& frame, PieceNumber piece,
-                         CallMark mark) const {
+bool Root::includes_all(const wire::ReductionFrame& frame, PieceNumber piece, CallMark mark) const {
   const GroupParameters& group = channel_.parameters;
   return frame.word.count == group.size &&
          (!group.checks() ||
-          everybody_.is_everybodys(frame.signature, piece, mark, group.size - 1));
+          all_members_.includes_all(frame.signature, piece, mark, group.size - 1));
 }
 
 /// Whether it has the shape of the owner's piece, or is the report that members do not agree.
@@ -140,8 +140,8 @@ bool Root::has_its_shape(const Slot& slot, const wire::ReductionFrame& frame,
          (!vector.is_wide() || vector.payload.size() == slot.vector.payload_bytes);
 }
 
-void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
-                         const WideView& vector) {
+void Root::finish_in_switch(const wire::ReductionFrame& frame, Slot& slot, TimeNs now,
+                            const WideView& vector) {
   const wire::ReductionWord& word = frame.word;
   slot.last_vector = {};
   if (vector.is_wide()) {
@@ -162,7 +162,7 @@ void Root::finish_turned(const wire::ReductionFrame& frame, Slot& slot, TimeNs n
   }
   if (phase_ == Phase::active) {
     Statistics& statistics = channel_.statistics;
-    ++statistics.turned;
+    ++statistics.in_switch;
     ++statistics.full;
     ++statistics.won_on_first;
     ++statistics.reduction_frames;

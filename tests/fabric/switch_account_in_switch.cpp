@@ -20,11 +20,11 @@ constexpr unsigned usable = 1022;
 
 } // namespace
 
-bool SwitchAccount::is_missed(const Turned& turned, const FrameReader& f) const {
-  if (turned.kept.empty() || f.sequence() == pre_arm) {
+bool SwitchAccount::is_missed(const InSwitch& in_switch, const FrameReader& f) const {
+  if (in_switch.kept.empty() || f.sequence() == pre_arm) {
     return false;
   }
-  const FrameReader kept(turned.kept);
+  const FrameReader kept(in_switch.kept);
   const bool same_group = kept.vni() == f.vni() && kept.cookie() == f.cookie();
   const unsigned behind = (f.result_of() + 1024 - kept.result_of()) % 1024;
   return same_group && (f.result_of() == no_result || behind >= 512);
@@ -44,28 +44,28 @@ SwitchAccount::Answer SwitchAccount::expected_from_root(const FrameReader& f,
     }
     const auto found = armed_.find(key);
     if (found == armed_.end() || !found->second.sequence.same_group(sequence_of(f))) {
-      return dropped(DropReason::not_turned);
+      return dropped(DropReason::not_in_switch);
     }
     const unsigned ahead = (f.sequence() + 1024 - found->second.sequence.number) % 1024;
     if (ahead >= 512) {
       return dropped(DropReason::stale_sequence);
     }
     if (ahead > 0 || !can_reduce(f, tree)) {
-      return dropped(DropReason::not_turned);
+      return dropped(DropReason::not_in_switch);
     }
     return found->second.contributions + 1 < tree.wait_count
                ? Answer{.action = Action::absorb, .event = core::Event::contributed}
-               : Answer{.action = Action::turn,
-                        .event = core::Event::turned,
+               : Answer{.action = Action::replicate_result,
+                        .event = core::Event::completed_in_switch,
                         .ports = tree.all_ports()};
   }
   if (f.arm() && f.sequence() == pre_arm) {
     return {.action = Action::absorb, .event = core::Event::kept_released};
   }
-  if (const auto turned = turned_.find(key);
-      turned != turned_.end() && is_missed(turned->second, f)) {
-    return turned->second.kept.size() <= f.length()
-               ? Answer{.action = Action::turn,
+  if (const auto in_switch = in_switch_.find(key);
+      in_switch != in_switch_.end() && is_missed(in_switch->second, f)) {
+    return in_switch->second.kept.size() <= f.length()
+               ? Answer{.action = Action::replicate_result,
                         .event = core::Event::replayed,
                         .ports = tree.all_ports()}
                : Answer{.action = Action::absorb, .event = core::Event::replayed};
@@ -79,7 +79,7 @@ void SwitchAccount::enter_from_root(const FrameReader& f, std::span<const std::b
   const std::uint32_t key = key_of(f);
   switch (decision.event) {
   case core::Event::contributed:
-  case core::Event::turned:
+  case core::Event::completed_in_switch:
     if (Counted& counted = counted_[key]; counted.of == sequence_of(f)) {
       counted.ports.insert(tree_of(f.tree()).parent);
     }
@@ -87,21 +87,21 @@ void SwitchAccount::enter_from_root(const FrameReader& f, std::span<const std::b
   case core::Event::replayed: enter_replay(f, decision, after, now); return;
   default: break;
   }
-  Turned& turned = turned_[key];
-  if (!turned.kept.empty()) {
-    const FrameReader kept(turned.kept);
+  InSwitch& in_switch = in_switch_[key];
+  if (!in_switch.kept.empty()) {
+    const FrameReader kept(in_switch.kept);
     const bool same_group = kept.vni() == f.vni() && kept.cookie() == f.cookie();
     const bool is_that_one = kept.result_of() == f.result_of();
     if (same_group &&
         (decision.event == core::Event::kept_released ? is_that_one
                                                       : f.sequence() != pre_arm && !is_that_one)) {
-      turned.kept.clear();
+      in_switch.kept.clear();
     }
   }
   if (f.arm() && decision.event != core::Event::kept_released) {
-    std::copy_n(before.begin(), turned.header.size(), turned.header.begin());
-    turned.c = c;
-    turned.armed_itself = turned.replay_waits = false;
+    std::copy_n(before.begin(), in_switch.header.size(), in_switch.header.begin());
+    in_switch.c = c;
+    in_switch.armed_itself = in_switch.replay_waits = false;
   }
 }
 
@@ -110,7 +110,7 @@ void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& dec
   const std::uint32_t key = key_of(f);
   const Tree tree = tree_of(f.tree());
   Engine& engine = engines_[tree.parent.value];
-  Turned& turned = turned_[key];
+  InSwitch& in_switch = in_switch_[key];
   ++engine.replayed;
   unsigned newest = f.sequence();
   const auto found = armed_.find(key);
@@ -132,56 +132,56 @@ void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& dec
   if (one_is_free) {
     armed_[key] = {.sequence = opens, .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
   }
-  turned.armed_itself = false;
+  in_switch.armed_itself = false;
   // Sequence and retry bit of the kept result; all else is unchanged.
-  wire::ReductionWord word = wire::load_word(turned.kept.data() + FrameReader::fabric_header_at);
+  wire::ReductionWord word = wire::load_word(in_switch.kept.data() + FrameReader::fabric_header_at);
   word.seqno = SequenceNumber{opens.number};
   word.pad |= 1;
-  wire::store_word(turned.kept.data() + FrameReader::fabric_header_at, word);
-  if (decision.action != Action::turn) {
-    turned.replay_waits = true;
-  } else if (decision.length != turned.kept.size() ||
-             !std::ranges::equal(after.first(decision.length), turned.kept)) {
+  wire::store_word(in_switch.kept.data() + FrameReader::fabric_header_at, word);
+  if (decision.action != Action::replicate_result) {
+    in_switch.replay_waits = true;
+  } else if (decision.length != in_switch.kept.size() ||
+             !std::ranges::equal(after.first(decision.length), in_switch.kept)) {
     notify_("a replay is not the result that left before: " + describe(after));
   }
-  if (decision.action == Action::turn && decision.traffic_class != turned.c.value) {
+  if (decision.action == Action::replicate_result && decision.traffic_class != in_switch.c.value) {
     notify_(fmt::format("a replay leaves in class {}, and the arm came in {}",
-                        decision.traffic_class, turned.c.value));
+                        decision.traffic_class, in_switch.c.value));
   }
 }
 
-void SwitchAccount::turned_round(std::uint32_t key, const core::Decision& decision,
-                                 std::span<const std::byte> result) {
+void SwitchAccount::in_switch_round(std::uint32_t key, const core::Decision& decision,
+                                    std::span<const std::byte> result) {
   const auto found = armed_.find(key);
   if (found == armed_.end()) {
     return; // already reported
   }
   const auto frame = result.first(std::min<std::size_t>(result.size(), decision.length));
-  Turned& turned = turned_[key];
+  InSwitch& in_switch = in_switch_[key];
   check_result(found->second, frame);
-  if (decision.traffic_class != turned.c.value) {
+  if (decision.traffic_class != in_switch.c.value) {
     notify_(fmt::format("a result leaves in class {}, and the arm came in {}",
-                        decision.traffic_class, turned.c.value));
+                        decision.traffic_class, in_switch.c.value));
   }
   Armed& armed = found->second;
-  ++engines_[armed.tree.parent.value].turned;
+  ++engines_[armed.tree.parent.value].in_switch;
   ended_[key] = armed.sequence.number;
   Sequence next = armed.sequence;
   next.number = (next.number + 1) % usable;
   armed = {.sequence = next, .tree = armed.tree, .deadline = armed.deadline};
   counted_[key] = {next, {}};
-  turned.armed_itself = true;
-  turned.replay_waits = false;
-  turned.kept.assign(frame.begin(), frame.end());
+  in_switch.armed_itself = true;
+  in_switch.replay_waits = false;
+  in_switch.kept.assign(frame.begin(), frame.end());
 }
 
 void SwitchAccount::emitted_replay(std::uint32_t key, PortNumber port,
                                    std::span<const std::byte> frame) const {
-  const auto found = turned_.find(key);
-  if (found == turned_.end() || !found->second.replay_waits ||
+  const auto found = in_switch_.find(key);
+  if (found == in_switch_.end() || !found->second.replay_waits ||
       !std::ranges::equal(frame, found->second.kept)) {
     notify_(
-        fmt::format("emitted a frame of {}, whose results are turned round, and none was due: {}",
+        fmt::format("emitted a frame of {}, a tree with in-switch results, and none was due: {}",
                     name_of_key(key), describe(frame)));
   }
   const FrameReader r(frame);
@@ -190,8 +190,8 @@ void SwitchAccount::emitted_replay(std::uint32_t key, PortNumber port,
   }
 }
 
-bool SwitchAccount::goes_on(std::uint32_t key, Armed& armed, TimeNs now) {
-  if (!std::exchange(turned_[key].armed_itself, false)) {
+bool SwitchAccount::timer_continues(std::uint32_t key, Armed& armed, TimeNs now) {
+  if (!std::exchange(in_switch_[key].armed_itself, false)) {
     return false;
   }
   armed.deadline = now + timer_ns(armed.tree.wait_count);

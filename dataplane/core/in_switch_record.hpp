@@ -1,4 +1,4 @@
-// State of the switch next to a root for a tree with in-switch results (turn_decide.hpp), per
+// State of the switch next to a root for a tree with in-switch results (in_switch_decide.hpp), per
 // reduction id:
 //
 //   the last arm    its first 50 bytes, which are those of the results made by this switch, and
@@ -7,7 +7,7 @@
 //                   wide one is in slot memory, after the slots of the tree's place
 //                   (slot_place.hpp)
 //
-// A tree has its records from the snapshot that sets `turns` to the one that changes it; other
+// A tree has its records from the snapshot that sets `in_switch` to the one that changes it; other
 // trees have none. Owned by the core's worker.
 #pragma once
 
@@ -32,11 +32,11 @@ namespace tributary::core {
 inline constexpr SequenceNumber no_result{1023};
 
 /// The sequence that the switch opens after another. The numbers are those that hosts use.
-constexpr SequenceNumber turned_successor(SequenceNumber s) {
+constexpr SequenceNumber in_switch_successor(SequenceNumber s) {
   return SequenceNumber{(std::uint32_t{s.value()} + 1) % usable_sequences};
 }
 
-struct TurnRecord {
+struct InSwitchRecord {
   std::array<std::byte, saved_frame_bytes> arm_header{};
   TrafficClass arm_class;
   /// When the descriptor was last armed, by a frame of the root or by its own result.
@@ -72,35 +72,35 @@ struct TurnRecord {
   }
 };
 
-class TurnRecords {
+class InSwitchRecords {
 public:
   /// Makes the records of trees that have in-switch results from now on, and discards those of
   /// trees that changed.
   void adopt(const Tables& before, const Tables& now) {
-    if (!before.any_turns() && !now.any_turns()) {
+    if (!before.any_in_switch() && !now.any_in_switch()) {
       return;
     }
     trees_.resize(max_trees);
     for (std::size_t t = 0; t < max_trees; ++t) {
       const TreeNumber tree{static_cast<std::uint16_t>(t)};
       const MulticastEntry& entry = now.tree(tree);
-      if (!entry.turns) {
+      if (!entry.in_switch) {
         trees_[t].reset();
       } else if (trees_[t] == nullptr || !before.has_same(now, tree)) {
-        trees_[t] = std::make_unique<TurnRecord[]>(entry.slots());
+        trees_[t] = std::make_unique<InSwitchRecord[]>(entry.slots());
       }
     }
   }
   /// Requires a tree with in-switch results, and an id that it has.
-  [[nodiscard]] TurnRecord& operator[](ReductionKey key) {
+  [[nodiscard]] InSwitchRecord& operator[](ReductionKey key) {
     return trees_[key.tree().value][key.reduction().value];
   }
-  [[nodiscard]] const TurnRecord& operator[](ReductionKey key) const {
+  [[nodiscard]] const InSwitchRecord& operator[](ReductionKey key) const {
     return trees_[key.tree().value][key.reduction().value];
   }
 
 private:
-  std::vector<std::unique_ptr<TurnRecord[]>> trees_; ///< by number; empty if unused so far
+  std::vector<std::unique_ptr<InSwitchRecord[]>> trees_; ///< by number; empty if unused so far
 };
 
 /// Gives a frame, whose first 50 bytes are those of an arm, the lengths, the form and the checksum

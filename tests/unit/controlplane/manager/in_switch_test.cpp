@@ -10,14 +10,14 @@ namespace {
 
 using testing::HasSubstr;
 
-class Turned : public TwoLeaves {
+class InSwitch : public TwoLeaves {
 protected:
   /// Ranks 0 and 1, a host of each leaf; the second one requests it.
-  Given asked_turned(const std::string& name, std::uint32_t host) {
+  Given asked_in_switch(const std::string& name, std::uint32_t host) {
     static_cast<void>(world.join(name, 2, 0, 1 + host, administrator));
-    world.asks_turn = true;
+    world.asks_in_switch = true;
     const Given two = world.join(name, 2, 1, 1 + host + per_leaf, administrator);
-    world.asks_turn.reset();
+    world.asks_in_switch.reset();
     world.reconcile();
     return two;
   }
@@ -42,19 +42,19 @@ protected:
   std::string top_of(const std::string& name) {
     return world.manager->groups().find("job", name)->root == 0 ? "leaf0" : "leaf1";
   }
-  void expect_told_to_turn(const std::string& name, bool turn) {
+  void expect_in_switch_at_top(const std::string& name, bool in_switch_results) {
     const auto trees = told(name);
     EXPECT_GE(trees.size(), 1U);
     for (const auto& [at, tree] : trees) {
-      const bool here = turn && at == top_of(name);
-      EXPECT_EQ(tree.turn(), here) << at;
+      const bool here = in_switch_results && at == top_of(name);
+      EXPECT_EQ(tree.in_switch_results(), here) << at;
       EXPECT_EQ(tree.wait_count(), here ? 2U : 1U) << at;
     }
   }
-  static bool turned(const Given& given) {
+  static bool in_switch(const Given& given) {
     EXPECT_TRUE(given.there());
     EXPECT_EQ(given->status, 200U) << boost::json::serialize(given->body);
-    return given.body().at("turn").as_bool();
+    return given.body().at("in_switch_results").as_bool();
   }
   boost::json::object shown(api::View what, const std::string& id) {
     const Given given;
@@ -64,120 +64,123 @@ protected:
   }
 };
 
-TEST_F(Turned, one_member_that_asks_is_enough_and_the_switch_next_to_the_root_is_told) {
+TEST_F(InSwitch, one_member_that_asks_is_enough_and_the_switch_next_to_the_root_is_told) {
   fabric(1);
-  EXPECT_TRUE(turned(asked_turned("g", 0)));
-  expect_told_to_turn("g", true);
-  EXPECT_TRUE(turned(again("g"))) << "so are those that have not asked";
+  EXPECT_TRUE(in_switch(asked_in_switch("g", 0)));
+  expect_in_switch_at_top("g", true);
+  EXPECT_TRUE(in_switch(again("g"))) << "so are those that have not asked";
 }
 
-TEST_F(Turned, a_group_that_does_not_say_gets_it) {
+TEST_F(InSwitch, a_group_that_does_not_say_gets_it) {
   fabric(1);
   group("g", 0);
-  expect_told_to_turn("g", true);
-  EXPECT_TRUE(turned(again("g")));
+  expect_in_switch_at_top("g", true);
+  EXPECT_TRUE(in_switch(again("g")));
 }
 
-TEST_F(Turned, a_site_can_leave_it_to_those_who_ask) {
+TEST_F(InSwitch, a_site_can_leave_it_to_those_who_ask) {
   group::Settings groups = long_leases().groups;
-  groups.turn = false;
+  groups.in_switch_results = false;
   world.manager->reconfigure(groups);
   fabric(1);
   group("g", 0);
-  expect_told_to_turn("g", false);
+  expect_in_switch_at_top("g", false);
   const Given one = again("g");
-  EXPECT_FALSE(turned(one));
-  EXPECT_THAT(std::string(one.body().at("turn_note").as_string()),
-              HasSubstr("groups.turn is false"));
-  EXPECT_TRUE(turned(asked_turned("h", 1)));
+  EXPECT_FALSE(in_switch(one));
+  EXPECT_THAT(std::string(one.body().at("in_switch_note").as_string()),
+              HasSubstr("groups.in_switch_results is false"));
+  EXPECT_TRUE(in_switch(asked_in_switch("h", 1)));
 }
 
-TEST_F(Turned, what_a_group_has_stays_when_the_site_changes_its_mind) {
+TEST_F(InSwitch, what_a_group_has_stays_when_the_site_changes_its_mind) {
   fabric(1);
   group("g", 0);
   group::Settings groups = long_leases().groups;
-  groups.turn = false;
+  groups.in_switch_results = false;
   world.manager->reconfigure(groups);
   world.pass(5 * second);
-  expect_told_to_turn("g", true);
-  EXPECT_TRUE(turned(again("g")));
+  expect_in_switch_at_top("g", true);
+  EXPECT_TRUE(in_switch(again("g")));
 }
 
-TEST_F(Turned, who_refuses_it_has_the_last_word) {
+TEST_F(InSwitch, who_refuses_it_has_the_last_word) {
   fabric(1);
-  world.asks_turn = false;
+  world.asks_in_switch = false;
   static_cast<void>(world.join("g", 2, 0, 1));
-  world.asks_turn = true;
+  world.asks_in_switch = true;
   const Given two = world.join("g", 2, 1, 1 + per_leaf);
   world.reconcile();
-  EXPECT_FALSE(turned(two));
-  EXPECT_THAT(std::string(two.body().at("turn_note").as_string()), HasSubstr("--no-turn"));
-  expect_told_to_turn("g", false);
+  EXPECT_FALSE(in_switch(two));
+  EXPECT_THAT(std::string(two.body().at("in_switch_note").as_string()),
+              HasSubstr("--no-in-switch-results"));
+  expect_in_switch_at_top("g", false);
 }
 
-TEST_F(Turned, two_trees_of_a_group_that_does_not_say_are_as_ever) {
+TEST_F(InSwitch, two_trees_of_a_group_that_does_not_say_are_as_ever) {
   fabric(2);
   static_cast<void>(world.join("g", 2, 0, 1, administrator, 1000, 2));
   const Given two = world.join("g", 2, 1, 1 + per_leaf, administrator, 1000, 2);
   world.reconcile();
-  EXPECT_FALSE(turned(two));
-  EXPECT_THAT(std::string(two.body().at("turn_note").as_string()), HasSubstr("it has 2 trees"));
-  expect_told_to_turn("g", false);
+  EXPECT_FALSE(in_switch(two));
+  EXPECT_THAT(std::string(two.body().at("in_switch_note").as_string()),
+              HasSubstr("it has 2 trees"));
+  expect_in_switch_at_top("g", false);
 }
 
-TEST_F(Turned, a_group_that_was_made_before_its_members_join_may_ask) {
+TEST_F(InSwitch, a_group_that_was_made_before_its_members_join_may_ask) {
   fabric(1);
   Given made;
   world.manager->ask<&Manager::create_group>(
-      administrator, {.job = "job", .name = "g", .size = 2, .turn = true}, made.reply());
-  EXPECT_TRUE(turned(asked("g", 0)));
-  expect_told_to_turn("g", true);
+      administrator, {.job = "job", .name = "g", .size = 2, .in_switch_results = true},
+      made.reply());
+  EXPECT_TRUE(in_switch(asked("g", 0)));
+  expect_in_switch_at_top("g", true);
 }
 
-TEST_F(Turned, two_trees_are_refused) {
+TEST_F(InSwitch, two_trees_are_refused) {
   fabric(2);
-  world.asks_turn = true;
+  world.asks_in_switch = true;
   const Given one = world.join("g", 2, 0, 1, administrator, 1000, 2);
   world.reconcile();
   EXPECT_EQ(one->status, 400U);
   EXPECT_THAT(boost::json::serialize(one->body), HasSubstr("only one tree can be"));
 }
 
-TEST_F(Turned, groups_of_one_and_of_one_switch) {
+TEST_F(InSwitch, groups_of_one_and_of_one_switch) {
   fabric(1);
-  world.asks_turn = true;
+  world.asks_in_switch = true;
   const Given alone = world.join("alone", 1, 0, 1);
   world.reconcile();
-  EXPECT_TRUE(turned(alone));
+  EXPECT_TRUE(in_switch(alone));
   EXPECT_TRUE(told("alone").empty()) << "no switch has anything of it";
   static_cast<void>(world.join("near", 3, 0, 2));
   static_cast<void>(world.join("near", 3, 1, 3));
   const Given near = world.join("near", 3, 2, 4);
   world.reconcile();
-  EXPECT_TRUE(turned(near));
+  EXPECT_TRUE(in_switch(near));
   const auto trees = told("near");
   ASSERT_EQ(trees.size(), 1U);
-  EXPECT_TRUE(trees.at("leaf0").turn());
+  EXPECT_TRUE(trees.at("leaf0").in_switch_results());
   EXPECT_EQ(trees.at("leaf0").wait_count(), 3U);
 }
 
-TEST_F(Turned, a_tree_that_is_laid_anew_is_turned_round_as_before) {
+TEST_F(InSwitch, a_rerouted_tree_keeps_in_switch_results) {
   fabric(2);
-  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  EXPECT_TRUE(in_switch(asked_in_switch("g", 0)));
   const std::uint32_t before = number(spines_of("g").at(0));
   cut(0, before);
   world.pass(5 * second);
   EXPECT_NE(number(spines_of("g").at(0)), before);
-  expect_told_to_turn("g", true);
-  EXPECT_TRUE(turned(again("g")));
+  expect_in_switch_at_top("g", true);
+  EXPECT_TRUE(in_switch(again("g")));
 }
 
-TEST_F(Turned, survives_a_restart_of_the_manager) {
+TEST_F(InSwitch, survives_a_restart_of_the_manager) {
   const test::ScratchDirectory scratch;
   world.disk.emplace(scratch.file("fabric.db"));
   world.restart({});
   fabric(1);
-  EXPECT_TRUE(turned(asked_turned("g", 0)));
+  EXPECT_TRUE(in_switch(asked_in_switch("g", 0)));
   world.trees.clear();
   world.disk.reset();
   world.disk.emplace(scratch.file("fabric.db"));
@@ -190,11 +193,11 @@ TEST_F(Turned, survives_a_restart_of_the_manager) {
     link(leaf, 0);
   }
   world.pass(5 * second);
-  expect_told_to_turn("g", true);
-  EXPECT_TRUE(turned(again("g")));
+  expect_in_switch_at_top("g", true);
+  EXPECT_TRUE(in_switch(again("g")));
 }
 
-TEST_F(Turned, the_switch_that_turns_round_needs_a_payload_more_for_each_slot) {
+TEST_F(InSwitch, the_top_switch_needs_a_payload_more_for_each_slot) {
   constexpr std::uint64_t place = 16 * 1408;
   world.wide = {.payload = 8896, .slots = 128, .memory = 2 * place, .forms = 2};
   group::Settings groups = long_leases().groups;
@@ -202,15 +205,16 @@ TEST_F(Turned, the_switch_that_turns_round_needs_a_payload_more_for_each_slot) {
   world.manager->reconfigure(groups);
   world.takes = group::any_frames;
   fabric(1);
-  const Given given = asked_turned("g", 0);
-  EXPECT_TRUE(turned(given));
+  const Given given = asked_in_switch("g", 0);
+  EXPECT_TRUE(in_switch(given));
   EXPECT_EQ(given.body().at("slots").to_number<std::uint64_t>(), 16U);
   const std::string other = top_of("g") == "leaf0" ? "leaf1" : "leaf0";
   EXPECT_EQ(shown(api::View::memory, top_of("g")).at("used").to_number<std::uint64_t>(), 2 * place);
   EXPECT_EQ(shown(api::View::memory, other).at("used").to_number<std::uint64_t>(), place);
 }
 
-TEST_F(Turned, a_group_that_does_not_say_keeps_its_wide_frames_where_a_switch_is_short_of_memory) {
+TEST_F(InSwitch,
+       a_group_that_does_not_say_keeps_its_wide_frames_where_a_switch_is_short_of_memory) {
   constexpr std::uint64_t place = 16 * 1408;
   world.wide = {.payload = 8896, .slots = 128, .memory = place, .forms = 2};
   group::Settings groups = long_leases().groups;
@@ -220,23 +224,23 @@ TEST_F(Turned, a_group_that_does_not_say_keeps_its_wide_frames_where_a_switch_is
   fabric(1);
   group("g", 0);
   const Given one = again("g");
-  EXPECT_FALSE(turned(one));
+  EXPECT_FALSE(in_switch(one));
   EXPECT_EQ(one.body().at("slots").to_number<std::uint64_t>(), 16U);
-  EXPECT_THAT(std::string(one.body().at("turn_note").as_string()),
+  EXPECT_THAT(std::string(one.body().at("in_switch_note").as_string()),
               HasSubstr("fewer than 16 reductions in flight"));
-  expect_told_to_turn("g", false);
+  expect_in_switch_at_top("g", false);
 }
 
-TEST_F(Turned, groups_and_trees_show_it) {
+TEST_F(InSwitch, groups_and_trees_show_it) {
   fabric(1);
-  EXPECT_TRUE(turned(asked_turned("g", 0)));
-  EXPECT_TRUE(shown(api::View::groups, "g").at("turn").as_bool());
+  EXPECT_TRUE(in_switch(asked_in_switch("g", 0)));
+  EXPECT_TRUE(shown(api::View::groups, "g").at("in_switch_results").as_bool());
   const auto number = world.manager->groups().find("job", "g")->routes[0].number.value;
   const auto tree = shown(api::View::trees, std::to_string(number));
-  EXPECT_TRUE(tree.at("turn").as_bool());
+  EXPECT_TRUE(tree.at("in_switch_results").as_bool());
   for (const auto& part : tree.at("parts").as_array()) {
     const bool top = std::string(part.at("switch").as_string()) == top_of("g");
-    EXPECT_EQ(part.at("turn").as_bool(), top);
+    EXPECT_EQ(part.at("in_switch_results").as_bool(), top);
     EXPECT_EQ(part.at("wait_count").to_number<std::uint64_t>(), top ? 2U : 1U);
   }
 }

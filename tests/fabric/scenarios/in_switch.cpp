@@ -10,12 +10,12 @@
 
 namespace tributary::fabric {
 
-namespace of_turned {
+namespace of_in_switch {
 
 GroupSetup words(Run& run, std::vector<HostIndex> hosts, std::uint64_t pieces) {
   GroupSetup setup{.hosts = std::move(hosts), .pieces = pieces};
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
-  setup.parameters.turned = true;
+  setup.parameters.in_switch = true;
   setup.parameters.first_sequence =
       SequenceNumber{static_cast<std::uint32_t>(run.random().below(usable_sequences))};
   return setup;
@@ -27,7 +27,7 @@ VectorSetup vectors(Run& run, std::vector<HostIndex> hosts, std::uint32_t slots,
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
   setup.parameters.slots = slots;
   setup.parameters.payload = payload;
-  setup.parameters.turned = true;
+  setup.parameters.in_switch = true;
   return setup;
 }
 
@@ -80,13 +80,14 @@ RunReport undisturbed(const RunOptions& options) {
   run.finish();
   for (const Group* g : {&group, &pair}) {
     const collective::Statistics s = g->statistics();
-    run.expect(s.turned == 60 && s.reduction_frames == 60, "each result was turned round");
+    run.expect(s.in_switch == 60 && s.reduction_frames == 60,
+               "each result was an in-switch result");
     run.expect(s.retried == 0 && s.requests_sent == 0 && s.refused == 0 && s.replayed == 0,
-               "nobody asked for anything");
+               "no host asked for anything");
     run.expect(s.outbox_full == 0 && s.malformed == 0 && s.misdirected == 0, "nothing was in vain");
   }
   // Two times eight ids; leaving is one more on one id of each.
-  run.expect(engines(run, &core::EngineCounters::turned) == 2 * (60 + 2), "and in the switch");
+  run.expect(engines(run, &core::EngineCounters::in_switch) == 2 * (60 + 2), "and in the switch");
   return run.report();
 }
 
@@ -98,9 +99,9 @@ RunReport undisturbed_vectors(const RunOptions& options) {
   run.start();
   run.finish();
   const collective::Statistics s = group.statistics();
-  run.expect(s.turned * group.size() == s.completed, "each result was turned round");
+  run.expect(s.in_switch * group.size() == s.completed, "each result was an in-switch result");
   run.expect(s.overdue == 0 && s.retried == 0 && s.requests_sent == 0 && s.refused == 0,
-             "nobody asked for anything");
+             "no host asked for anything");
   run.expect(s.malformed == 0 && s.outbox_full == 0, "nothing was in vain");
   return run.report();
 }
@@ -126,7 +127,7 @@ RunReport under_faults(const RunOptions& options) {
     const std::size_t size = 2 + run.random().below(some.size() - 1);
     GroupSetup setup = words(run, {some.begin(), some.begin() + std::ptrdiff_t(size)},
                              20 + run.random().below(100));
-    setup.parameters.turned = g == 0 || run.random().below(4) != 0;
+    setup.parameters.in_switch = g == 0 || run.random().below(4) != 0;
     run.add_group(setup);
   }
   VectorSetup setup = vectors(run, of_vectors, 8U << run.random().below(5),
@@ -143,7 +144,7 @@ RunReport under_faults(const RunOptions& options) {
   run.start();
   run.fabric().run_until(run.fabric().now() + seconds(3));
   run.finish(seconds(120));
-  run.expect(engines(run, &core::EngineCounters::turned) > 0, "results were turned round");
+  run.expect(engines(run, &core::EngineCounters::in_switch) > 0, "in-switch results were sent");
   return run.report();
 }
 
@@ -245,9 +246,9 @@ RunReport switch_forgets_what_the_root_missed(const RunOptions& options) {
   run.start();
   run.finish(seconds(60));
   run.expect(fault.done == 1, "the fault struck");
-  run.expect(is_parted(group), "everybody has left, and knew that the others may");
+  run.expect(is_parted(group), "all members have left, and knew that the others may");
   if (others == 0) {
-    run.expect(all_know_of_the_loss(group), "all are told which result is lost");
+    run.expect(all_know_of_the_loss(group), "all members learn which result is lost");
   }
   return run.report();
 }
@@ -306,7 +307,7 @@ RunReport switch_restarts_at_any_time(const RunOptions& options) {
   run.fabric().run_until([&] { return group.complete(); }, run.fabric().now() + seconds(60));
   run.expect(group.complete(), "all is reduced, or has ended");
   run.finish(seconds(60));
-  run.expect(is_parted(group), "everybody has left, and knew that the others may");
+  run.expect(is_parted(group), "all members have left, and knew that the others may");
   return run.report();
 }
 
@@ -332,8 +333,9 @@ RunReport switch_forgets_before_a_thousand(const RunOptions& options) {
   run.start();
   run.finish(seconds(60));
   const collective::Statistics s = group.statistics();
-  run.expect(fault.done == 1 && all_know_of_the_loss(group), "all are told which result is lost");
-  run.expect(s.lost_results < 60, fmt::format("not everybody reported it: {}", s.lost_results));
+  run.expect(fault.done == 1 && all_know_of_the_loss(group),
+             "all members learn which result is lost");
+  run.expect(s.lost_results < 60, fmt::format("not all members reported it: {}", s.lost_results));
   return run.report();
 }
 
@@ -389,11 +391,11 @@ RunReport member_is_late(const RunOptions& options) {
 RunReport not_by_the_switch(const RunOptions& options) {
   Run run(options, two_level(2, 4));
   GroupSetup setup = words(run, run.all_hosts(), 20);
-  setup.switch_turns = false;
+  setup.switch_has_in_switch = false;
   const Group& group = run.add_group(setup);
   run.start();
   run.finish();
-  run.expect(group.statistics().turned == 0, "nothing was turned round");
+  run.expect(group.statistics().in_switch == 0, "no in-switch result was sent");
   return run.report();
 }
 
@@ -409,33 +411,34 @@ RunReport few_descriptors(const RunOptions& options) {
 }
 
 constexpr std::array scenarios = {
-    Scenario{"turned", "results turned round without faults: nobody asks", undisturbed, 10},
-    Scenario{"turned_vectors", "the same with vectors", undisturbed_vectors, 10},
-    Scenario{"turned_under_faults", "random fabrics, many groups, faults: every result right",
+    Scenario{"in_switch", "in-switch results without faults: no host asks", undisturbed, 10},
+    Scenario{"in_switch_vectors", "the same with vectors", undisturbed_vectors, 10},
+    Scenario{"in_switch_under_faults", "random fabrics, many groups, faults: every result right",
              under_faults, 60},
-    Scenario{"turned_switch_restarts", "switches forget what they hold and keep", switch_restarts,
+    Scenario{"in_switch_switch_restarts", "switches forget what they hold and keep",
+             switch_restarts, 20},
+    Scenario{"in_switch_root_misses", "the root misses results, which are sent again", root_misses,
              20},
-    Scenario{"turned_root_misses", "the root misses results, which are sent again", root_misses,
-             20},
-    Scenario{"turned_root_misses_vectors", "the same with vectors, which have to fit",
+    Scenario{"in_switch_root_misses_vectors", "the same with vectors, which have to fit",
              root_misses_vectors, 20},
-    Scenario{"turned_switch_forgets", "the switch restarts before the root has what leaves have",
+    Scenario{"in_switch_switch_forgets", "the switch restarts before the root has what leaves have",
              switch_forgets_what_the_root_missed, 60},
-    Scenario{"turned_switch_forgets_vectors", "the same with vectors", switch_forgets_vectors, 20},
-    Scenario{"turned_switch_forgets_1000", "of a thousand hosts a few report it",
+    Scenario{"in_switch_switch_forgets_vectors", "the same with vectors", switch_forgets_vectors,
+             20},
+    Scenario{"in_switch_switch_forgets_1000", "of a thousand hosts a few report it",
              switch_forgets_before_a_thousand, 1},
-    Scenario{"turned_switch_restarts_anytime", "after each of a reduction's frames in turn",
+    Scenario{"in_switch_switch_restarts_anytime", "after each of a reduction's frames in turn",
              switch_restarts_at_any_time, 100},
-    Scenario{"turned_counted_twice", "full counts that are not everybody's are refused by all",
+    Scenario{"in_switch_counted_twice", "full counts that lack a member are refused by all",
              counted_twice, 20},
-    Scenario{"turned_member_is_late", "the roll is called, and the switch stays out",
+    Scenario{"in_switch_member_is_late", "the roll is called, and the switch stays out",
              member_is_late, 10},
-    Scenario{"turned_not_by_the_switch", "the switch was not told", not_by_the_switch, 4},
-    Scenario{"turned_few_descriptors", "arms fail: the root adds", few_descriptors, 10},
+    Scenario{"in_switch_not_by_the_switch", "the switch was not told", not_by_the_switch, 4},
+    Scenario{"in_switch_few_descriptors", "arms fail: the root adds", few_descriptors, 10},
 };
 
-} // namespace of_turned
+} // namespace of_in_switch
 
-std::span<const Scenario> turned_scenarios() { return of_turned::scenarios; }
+std::span<const Scenario> in_switch_scenarios() { return of_in_switch::scenarios; }
 
 } // namespace tributary::fabric

@@ -12,21 +12,21 @@
 namespace tributary::core::test {
 namespace {
 
-constexpr PortSet everybody{0b01111};
+constexpr PortSet all_members{0b01111};
 constexpr TreeNumber narrow_tree{0x124};
 constexpr Nid root{1};
 
 /// `tree` has wide frames, `narrow_tree` none; both wait for the root and one host behind each
 /// child port.
-TestSwitch turned_switch(const SwitchSettings& settings = {}) {
+TestSwitch in_switch_switch(const SwitchSettings& settings = {}) {
   TablesBuilder builder(settings.timers, settings.wide_memory);
   for (std::size_t i = 0; i < port_count; ++i) {
     EXPECT_EQ(builder.add_port({}), "");
   }
   EXPECT_EQ(builder.add_tree(tree, wait_count, parent, children,
-                             {.slots = 128, .payload_bytes = limit, .turns = true}),
+                             {.slots = 128, .payload_bytes = limit, .in_switch = true}),
             "");
-  EXPECT_EQ(builder.add_tree(narrow_tree, wait_count, parent, children, {.turns = true}), "");
+  EXPECT_EQ(builder.add_tree(narrow_tree, wait_count, parent, children, {.in_switch = true}), "");
   TestSwitch s(settings);
   s.adopt(std::move(builder));
   return s;
@@ -48,11 +48,11 @@ wire::ReductionFrame first_arm(std::uint32_t seqno) { return of_result(arm(seqno
 /// The frame of a root that refuses a result.
 wire::ReductionFrame refusal(std::uint32_t resno) { return of_result(arm(1022), resno); }
 
-void expect_turned(const Decision& d, Event event = Event::turned) {
-  EXPECT_EQ(d.action, Action::turn)
+void expect_in_switch(const Decision& d, Event event = Event::completed_in_switch) {
+  EXPECT_EQ(d.action, Action::replicate_result)
       << name_of(d.action) << ' ' << name_of(d.event) << ' ' << name_of(d.reason);
   EXPECT_EQ(d.event, event) << name_of(d.event);
-  EXPECT_EQ(d.ports, everybody);
+  EXPECT_EQ(d.ports, all_members);
 }
 
 /// All contribute to a sequence; returns the frame of the last one, the third child.
@@ -61,12 +61,12 @@ Frame reduce(TestSwitch& s, std::uint32_t seqno) {
   expect_absorbed(s.give(parent, narrow(contribution(seqno, root))));
   expect_absorbed(s.give(other_child, narrow(contribution(seqno, Nid{12}))));
   Frame last(narrow(contribution(seqno, Nid{13})));
-  expect_turned(s.give(third_child, last));
+  expect_in_switch(s.give(third_child, last));
   return last;
 }
 
-TEST(Turn, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
+  TestSwitch s = in_switch_switch();
   wire::ReductionFrame armed = narrow(first_arm(7));
   armed.rank = 5;
   Frame arm_frame(armed);
@@ -88,7 +88,7 @@ TEST(Turn, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
   f.signature = 4;
   Frame last(f);
   const Decision d = s.give(parent, last);
-  expect_turned(d);
+  expect_in_switch(d);
   EXPECT_EQ(d.length, wire::reduction_frame_bytes);
   EXPECT_EQ(d.traffic_class, 3U) << "that of the arm";
 
@@ -102,7 +102,7 @@ TEST(Turn, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
   expected.payload = {4, 8, 12, 16};
   EXPECT_EQ(last, Frame(expected)) << "checksum and all";
   EXPECT_EQ(s.engine().full.read(), 1U);
-  EXPECT_EQ(s.engine().turned.read(), 1U);
+  EXPECT_EQ(s.engine().in_switch.read(), 1U);
   EXPECT_EQ(s.of(narrow_tree).full.read(), 1U);
   EXPECT_EQ(s.engine().contributions.read(), 4U);
 
@@ -113,8 +113,8 @@ TEST(Turn, TheResultGoesToAllMembersAsTheRootWouldHaveSentIt) {
   EXPECT_EQ(s.engine().arms.read(), 1U);
 }
 
-TEST(Turn, WhatRunsIsAsOldAsTheResultThatArmedItWhateverItsTimer) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, WhatRunsIsAsOldAsTheResultThatArmedItWhateverItsTimer) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   const TimeNs first = s.now;
   EXPECT_EQ(s.descriptors()[0].armed_at, first);
@@ -131,8 +131,8 @@ TEST(Turn, WhatRunsIsAsOldAsTheResultThatArmedItWhateverItsTimer) {
   EXPECT_EQ(s.descriptors()[0].deadline, first + 2 * timer);
 }
 
-TEST(Turn, ContributionsBehindOneAnotherThatEachFillACount) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ContributionsBehindOneAnotherThatEachFillACount) {
+  TestSwitch s = in_switch_switch();
   std::vector<Frame> last;
   for (std::uint8_t id = 0; id < 8; ++id) {
     const auto of_id = [id](wire::ReductionFrame f) { return with_id(narrow(f), ReductionId{id}); };
@@ -149,20 +149,20 @@ TEST(Turn, ContributionsBehindOneAnotherThatEachFillACount) {
   std::vector<Decision> decisions(burst.size());
   s.core.process_burst(third_child, burst, s.now, decisions);
   for (const Decision& d : decisions) {
-    expect_turned(d);
+    expect_in_switch(d);
   }
-  EXPECT_EQ(s.engine().turned.read(), 8U);
+  EXPECT_EQ(s.engine().in_switch.read(), 8U);
 }
 
 // The golden contribution of wire-format.md, 1.8, and its reduction of two: the bytes of the arm of
 // NID 1 with the sum of the signatures, sequence 342 opened by the result of 341.
-TEST(Turn, TheGoldenResult) {
+TEST(InSwitch, TheGoldenResult) {
   TablesBuilder builder;
   ASSERT_EQ(builder.add_port({}), "");
   ASSERT_EQ(builder.add_port({}), "");
   PortSet only;
   only.insert(child);
-  ASSERT_EQ(builder.add_tree(tree, 2, parent, only, {.turns = true}), "");
+  ASSERT_EQ(builder.add_tree(tree, 2, parent, only, {.in_switch = true}), "");
   TestSwitch s;
   s.adopt(std::move(builder));
   const ReductionId id{5};
@@ -175,7 +175,7 @@ TEST(Turn, TheGoldenResult) {
   f.signature = 1;
   f.payload = {1, 1, 1, 1};
   Frame last(f);
-  EXPECT_EQ(s.give(parent, last).action, Action::turn);
+  EXPECT_EQ(s.give(parent, last).action, Action::replicate_result);
   const unsigned golden[] = {
       0x45, 0x20, 0x00, 0x50, 0x04, 0x00, 0x00, 0x00, 0x5a, 0x77, 0xf6, 0x9b, 0x00, 0x00,
       0x10, 0x00, 0xff, 0x94, 0x55, 0xe7, 0xcd, 0x00, 0x01, 0x23, 0x45, 0x67, 0x89, 0xab,
@@ -189,8 +189,8 @@ TEST(Turn, TheGoldenResult) {
   }
 }
 
-TEST(Turn, ItArmsTheNextReductionAndTheOneBehind) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ItArmsTheNextReductionAndTheOneBehind) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(1019)));
   for (const std::uint32_t seqno : {1019U, 1020U, 1021U, 0U, 1U}) {
     const wire::ReductionFrame result = reduce(s, seqno).decoded();
@@ -198,13 +198,13 @@ TEST(Turn, ItArmsTheNextReductionAndTheOneBehind) {
     EXPECT_EQ(result.word.seqno, SequenceNumber{(seqno + 1) % 1022}) << "as hosts count";
     EXPECT_EQ(result.payload, (wire::Payload{4, 8, 12, 16}));
   }
-  EXPECT_EQ(s.engine().turned.read(), 5U);
+  EXPECT_EQ(s.engine().in_switch.read(), 5U);
   EXPECT_EQ(s.engine().arms.read(), 1U);
   EXPECT_EQ(s.all_drops(), 0U);
 }
 
-TEST(Turn, AVectorIsTurnedRoundWithItsLength) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, AVectorsResultHasItsLength) {
+  TestSwitch s = in_switch_switch();
   Frame arm_frame(with_id(first_arm(3), high_id));
   s.give(parent, arm_frame);
   const std::vector<std::uint32_t> ones(limit / 4, 1);
@@ -216,7 +216,7 @@ TEST(Turn, AVectorIsTurnedRoundWithItsLength) {
   f.signature = 77;
   Frame last = wide_frame(f, std::vector<std::uint32_t>(limit / 4, 10));
   const Decision d = s.give(parent, last);
-  expect_turned(d);
+  expect_in_switch(d);
   EXPECT_EQ(d.length, wire::wide_header_bytes + limit);
   const wire::WideFrame result = decoded_wide(last);
   EXPECT_EQ(result.source_nid, root);
@@ -229,8 +229,8 @@ TEST(Turn, AVectorIsTurnedRoundWithItsLength) {
   EXPECT_EQ(elements_of<std::uint32_t>(last), std::vector<std::uint32_t>(limit / 4, 13));
 }
 
-TEST(Turn, MembersThatDoNotAgreeGetTheReport) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, MembersThatDoNotAgreeGetTheReport) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, with_id(first_arm(3), high_id));
   expect_absorbed(s.give(child, wide_frame(wide_contribution(3, Nid{11}))));
   expect_absorbed(s.give(other_child, wide_frame(wide_contribution(3, Nid{12}))));
@@ -239,7 +239,7 @@ TEST(Turn, MembersThatDoNotAgreeGetTheReport) {
   other.payload_bytes = 64;
   Frame last = wide_frame(other);
   const Decision d = s.give(third_child, last);
-  expect_turned(d);
+  expect_in_switch(d);
   EXPECT_EQ(d.length, wire::reduction_frame_bytes);
   last.resize(d.length);
   const wire::ReductionFrame report = last.decoded();
@@ -249,7 +249,7 @@ TEST(Turn, MembersThatDoNotAgreeGetTheReport) {
                                    wire::FabricAddress::unicast(Nid{13}).value);
 }
 
-TEST(Turn, TheRootsContributionIsNeverCopiedDown) {
+TEST(InSwitch, TheRootsContributionIsNeverCopiedDown) {
   struct Case {
     const char* name;
     std::uint32_t seqno;
@@ -257,17 +257,17 @@ TEST(Turn, TheRootsContributionIsNeverCopiedDown) {
     void (*change)(wire::ReductionFrame&) = nullptr;
   };
   const Case cases[] = {
-      {"newer", 8, DropReason::not_turned},
+      {"newer", 8, DropReason::not_in_switch},
       {"older", 6, DropReason::stale_sequence},
-      {"another group's", 7, DropReason::not_turned,
+      {"another group's", 7, DropReason::not_in_switch,
        [](wire::ReductionFrame& f) { f.cookie = Cookie{5}; }},
-      {"of a reserved opcode", 7, DropReason::not_turned,
+      {"of a reserved opcode", 7, DropReason::not_in_switch,
        [](wire::ReductionFrame& f) { f.word.op = 0x3F; }},
       {"for two", 7, DropReason::counts_others, [](wire::ReductionFrame& f) { f.word.count = 2; }},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    TestSwitch s = turned_switch();
+    TestSwitch s = in_switch_switch();
     s.give(parent, narrow(first_arm(7)));
     wire::ReductionFrame f = narrow(contribution(c.seqno, root));
     if (c.change != nullptr) {
@@ -275,11 +275,12 @@ TEST(Turn, TheRootsContributionIsNeverCopiedDown) {
     }
     expect_dropped(s, s.give(parent, f), parent, c.reason);
   }
-  TestSwitch s = turned_switch();
-  expect_dropped(s, s.give(parent, narrow(contribution(7, root))), parent, DropReason::not_turned);
+  TestSwitch s = in_switch_switch();
+  expect_dropped(s, s.give(parent, narrow(contribution(7, root))), parent,
+                 DropReason::not_in_switch);
 }
 
-TEST(Turn, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
+TEST(InSwitch, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
   for (const bool wide : {false, true}) {
     TablesBuilder builder;
     for (std::size_t i = 0; i < port_count; ++i) {
@@ -287,7 +288,7 @@ TEST(Turn, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
     }
     // Switches behind the child ports: they may count several, and repeat.
     EXPECT_EQ(builder.add_tree(tree, 6, parent, children,
-                               {.slots = 8, .payload_bytes = limit, .turns = true}),
+                               {.slots = 8, .payload_bytes = limit, .in_switch = true}),
               "");
     TestSwitch s;
     s.adopt(std::move(builder));
@@ -300,7 +301,7 @@ TEST(Turn, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
     };
     s.give(parent, first_arm(7));
     expect_absorbed(s.give(child, sums(7, 5)));
-    expect_turned(s.give(parent, sums(7, 1)));
+    expect_in_switch(s.give(parent, sums(7, 1)));
     expect_absorbed(s.give(child, sums(8, 3)));
     expect_absorbed(s.give(child, sums(8, 3))); // twice, and full
     EXPECT_EQ(s.engine().discarded.read(), 6U);
@@ -310,27 +311,27 @@ TEST(Turn, AFullCountWithoutTheRootIsDroppedAndReplacesNothing) {
     wire::WideFrame asking = wide_contribution(9, root, ReductionId{0});
     asking.word = of_result(arm(9), 1023).word;
     Frame frame = wide_frame(asking);
-    expect_turned(s.give(parent, frame), Event::replayed);
+    expect_in_switch(s.give(parent, frame), Event::replayed);
     EXPECT_EQ(wire::load_word(frame.portals()).resno, SequenceNumber{7});
   }
 }
 
-TEST(Turn, TheRootCountsOnce) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, TheRootCountsOnce) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   expect_absorbed(s.give(parent, narrow(contribution(7, root))));
   expect_dropped(s, s.give(parent, narrow(contribution(7, root))), parent,
                  DropReason::counted_twice);
 }
 
-TEST(Turn, ARootThatMissedTheResultGetsItAgainUnderASequenceOfItsOwn) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ARootThatMissedTheResultGetsItAgainUnderASequenceOfItsOwn) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   Frame fresh = reduce(s, 7);
   // One has contributed to the next reduction already; the root requests the last one.
   expect_absorbed(s.give(child, narrow(contribution(8, Nid{11}))));
   Frame asking(narrow(of_result(arm(9), 1023)));
-  expect_turned(s.give(parent, asking), Event::replayed);
+  expect_in_switch(s.give(parent, asking), Event::replayed);
   wire::ReductionFrame expected = fresh.decoded();
   expected.word.seqno = SequenceNumber{10};
   expected.word.pad = wire::pad_retry;
@@ -344,34 +345,34 @@ TEST(Turn, ARootThatMissedTheResultGetsItAgainUnderASequenceOfItsOwn) {
   reduce(s, 10);
   // That one, too: the kept result is of sequence 10 now, and the root has 7.
   Frame again(narrow(of_result(arm(12), 7)));
-  expect_turned(s.give(parent, again), Event::replayed);
+  expect_in_switch(s.give(parent, again), Event::replayed);
   EXPECT_EQ(again.decoded().word.resno, SequenceNumber{10});
   EXPECT_EQ(again.decoded().word.seqno, SequenceNumber{13});
 }
 
-TEST(Turn, ARootThatHasNoResultYetHasMissedTheFirstWhateverItsNumber) {
+TEST(InSwitch, ARootThatHasNoResultYetHasMissedTheFirstWhateverItsNumber) {
   for (const std::uint32_t first : {0U, 300U, 511U, 600U, 1021U}) {
-    TestSwitch s = turned_switch();
+    TestSwitch s = in_switch_switch();
     s.give(parent, narrow(first_arm(first)));
     reduce(s, first);
     Frame asking(narrow(of_result(arm((first + 2) % 1022), 1023)));
-    expect_turned(s.give(parent, asking), Event::replayed);
+    expect_in_switch(s.give(parent, asking), Event::replayed);
     EXPECT_EQ(asking.decoded().word.resno, SequenceNumber{first});
   }
 }
 
-TEST(Turn, AnOldArmIsAnsweredWithASequenceThatIsNewerThanTheArmedOne) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, AnOldArmIsAnsweredWithASequenceThatIsNewerThanTheArmedOne) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   reduce(s, 8);
   Frame late(narrow(of_result(arm(6), 5))); // it was overtaken long ago
-  expect_turned(s.give(parent, late), Event::replayed);
+  expect_in_switch(s.give(parent, late), Event::replayed);
   EXPECT_EQ(late.decoded().word.seqno, SequenceNumber{10});
 }
 
-TEST(Turn, ARootThatHasTheResultArmsAsEver) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ARootThatHasTheResultArmsAsEver) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   expect_absorbed(s.give(child, narrow(contribution(8, Nid{11}))));
@@ -385,23 +386,23 @@ TEST(Turn, ARootThatHasTheResultArmsAsEver) {
   EXPECT_EQ(s.engine().replayed.read(), 0U);
 }
 
-TEST(Turn, AResultThatTheRootRefusesIsKeptNoLonger) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, AResultThatTheRootRefusesIsKeptNoLonger) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   Decision d = s.give(parent, narrow(refusal(6))); // not that one
   EXPECT_EQ(d.action, Action::absorb);
   EXPECT_EQ(d.event, Event::kept_released);
   Frame asking(narrow(of_result(arm(9), 1023)));
-  expect_turned(s.give(parent, asking), Event::replayed);
+  expect_in_switch(s.give(parent, asking), Event::replayed);
   d = s.give(parent, narrow(refusal(7)));
   EXPECT_EQ(d.action, Action::absorb);
   EXPECT_EQ(s.descriptors()[0].seqno, SequenceNumber{10}) << "it arms nothing";
   expect_replicated(s.give(parent, narrow(of_result(arm(12), 1023))), children, Event::rearmed);
 }
 
-TEST(Turn, AnotherGroupMissesNothing) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, AnotherGroupMissesNothing) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   wire::ReductionFrame other = narrow(first_arm(0));
@@ -409,16 +410,16 @@ TEST(Turn, AnotherGroupMissesNothing) {
   expect_replicated(s.give(parent, other), children, Event::rearmed);
 }
 
-TEST(Turn, NoticesGoDown) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, NoticesGoDown) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   expect_replicated(s.give(parent, narrow(of_result(disarm(1022), 1023))), children,
                     Event::disarmed);
 }
 
-TEST(Turn, ARollCallTakesTheSwitchOut) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ARollCallTakesTheSwitchOut) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   expect_replicated(s.give(parent, narrow(of_result(disarm(10), 7))), children, Event::disarmed);
@@ -426,11 +427,11 @@ TEST(Turn, ARollCallTakesTheSwitchOut) {
                    Event::passed_not_armed);
   // A member that has missed the last result cannot call yet.
   Frame call(narrow(of_result(disarm(12), 1023)));
-  expect_turned(s.give(parent, call), Event::replayed);
+  expect_in_switch(s.give(parent, call), Event::replayed);
 }
 
-TEST(Turn, AVectorThatDoesNotFitTheFrameLeavesWithTheNextLookAtTheTimers) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, AVectorThatDoesNotFitTheFrameLeavesWithTheNextLookAtTheTimers) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, with_id(first_arm(3), high_id));
   const std::vector<std::uint32_t> ones(limit / 4, 1);
   for (const auto& [port, nid] :
@@ -438,7 +439,7 @@ TEST(Turn, AVectorThatDoesNotFitTheFrameLeavesWithTheNextLookAtTheTimers) {
     s.give(port, wide_frame(wide_contribution(3, Nid{nid}), ones));
   }
   Frame fresh = wide_frame(wide_contribution(3, root), ones);
-  expect_turned(s.give(parent, fresh));
+  expect_in_switch(s.give(parent, fresh));
 
   const Decision d = s.give(parent, with_id(of_result(arm(5), 1023), high_id));
   EXPECT_EQ(d.action, Action::absorb);
@@ -455,7 +456,7 @@ TEST(Turn, AVectorThatDoesNotFitTheFrameLeavesWithTheNextLookAtTheTimers) {
     ports.insert(e.port);
     EXPECT_EQ(e.frame, wide_frame(expected, std::vector<std::uint32_t>(limit / 4, 4)));
   }
-  EXPECT_EQ(ports, everybody);
+  EXPECT_EQ(ports, all_members);
   s.expire();
   EXPECT_EQ(s.emitted.size(), 4U) << "once";
   EXPECT_GT(s.core.next_deadline(), s.now);
@@ -465,13 +466,13 @@ TEST(Turn, AVectorThatDoesNotFitTheFrameLeavesWithTheNextLookAtTheTimers) {
   asking.word = with_id(of_result(arm(8), 1), high_id).word;
   asking.word.count = 4;
   Frame long_enough = wide_frame(asking);
-  expect_turned(s.give(parent, long_enough), Event::replayed);
+  expect_in_switch(s.give(parent, long_enough), Event::replayed);
   expected.word.seqno = SequenceNumber{9};
   EXPECT_EQ(long_enough, wide_frame(expected, std::vector<std::uint32_t>(limit / 4, 4)));
 }
 
-TEST(Turn, AReplayThatWaitsIsNotSentBehindANewerArm) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, AReplayThatWaitsIsNotSentBehindANewerArm) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, with_id(first_arm(3), high_id));
   for (const auto& [port, nid] : {std::pair(child, 11U), std::pair(other_child, 12U),
                                   std::pair(third_child, 13U), std::pair(parent, 1U)}) {
@@ -483,8 +484,8 @@ TEST(Turn, AReplayThatWaitsIsNotSentBehindANewerArm) {
   EXPECT_TRUE(s.emitted.empty());
 }
 
-TEST(Turn, WithoutBuffersAReplayIsDroppedAndCounted) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, WithoutBuffersAReplayIsDroppedAndCounted) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, with_id(first_arm(3), high_id));
   for (const auto& [port, nid] : {std::pair(child, 11U), std::pair(other_child, 12U),
                                   std::pair(third_child, 13U), std::pair(parent, 1U)}) {
@@ -499,8 +500,8 @@ TEST(Turn, WithoutBuffersAReplayIsDroppedAndCounted) {
   EXPECT_EQ(s.all_drops(), 4U);
 }
 
-TEST(Turn, KeptVectorsOfAllIdsLieApart) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, KeptVectorsOfAllIdsLieApart) {
+  TestSwitch s = in_switch_switch();
   const auto value_of = [](std::uint32_t id, std::uint32_t round) { return 1000 * round + id; };
   for (std::uint32_t round = 0; round < 2; ++round) {
     for (std::uint32_t i = 0; i < 128; ++i) {
@@ -520,14 +521,14 @@ TEST(Turn, KeptVectorsOfAllIdsLieApart) {
     wire::WideFrame asking = wide_contribution(7, root, ReductionId{static_cast<std::uint8_t>(i)});
     asking.word = of_result(arm(7), 3).word;
     Frame frame = wide_frame(asking);
-    expect_turned(s.give(parent, frame), Event::replayed);
+    expect_in_switch(s.give(parent, frame), Event::replayed);
     EXPECT_EQ(elements_of<std::uint32_t>(frame),
               std::vector<std::uint32_t>(limit / 4, 4 * value_of(i, 1)));
   }
 }
 
-TEST(Turn, ATimerGoesOnWhenAResultArmsAndDropsWhatItHoldsAtTheEnd) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ATimerGoesOnWhenAResultArmsAndDropsWhatItHoldsAtTheEnd) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   const std::uint64_t timer = EngineTimers::ns_from_units(EngineTimers{}.units[0]);
   s.pass(timer - 1);
@@ -546,8 +547,8 @@ TEST(Turn, ATimerGoesOnWhenAResultArmsAndDropsWhatItHoldsAtTheEnd) {
   expect_forwarded(s.give(child, narrow(contribution(8, Nid{11}))), parent, Event::passed_late);
 }
 
-TEST(Turn, WhatIsHeldForATreeThatGoesAwayIsDropped) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, WhatIsHeldForATreeThatGoesAwayIsDropped) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   reduce(s, 7);
   s.give(child, narrow(contribution(8, Nid{11})));
@@ -557,13 +558,13 @@ TEST(Turn, WhatIsHeldForATreeThatGoesAwayIsDropped) {
   EXPECT_TRUE(s.descriptors().empty());
   // Its number may be another tree's then.
   TablesBuilder builder = standard_tables();
-  EXPECT_EQ(builder.add_tree(narrow_tree, wait_count, parent, children, {.turns = true}), "");
+  EXPECT_EQ(builder.add_tree(narrow_tree, wait_count, parent, children, {.in_switch = true}), "");
   s.adopt(std::move(builder));
   expect_replicated(s.give(parent, narrow(of_result(arm(9), 1023))), children, Event::armed);
 }
 
-TEST(Turn, OfPortsThatAreDownTheOthersGetTheResult) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, OfPortsThatAreDownTheOthersGetTheResult) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   s.give(child, narrow(contribution(7, Nid{11})));
   s.give(other_child, narrow(contribution(7, Nid{12})));
@@ -571,14 +572,14 @@ TEST(Turn, OfPortsThatAreDownTheOthersGetTheResult) {
   s.core.port_changed(parent, false);
   s.core.port_changed(child, false);
   const Decision d = s.give(parent, narrow(contribution(7, root)));
-  EXPECT_EQ(d.action, Action::turn);
+  EXPECT_EQ(d.action, Action::replicate_result);
   EXPECT_EQ(d.ports, PortSet{0b1100});
   EXPECT_EQ(s.drops(parent, DropReason::port_down), 1U);
   EXPECT_EQ(s.drops(child, DropReason::port_down), 1U);
 }
 
-TEST(Turn, FramesThatMayBecomeAResultAreNotOnlyRead) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, FramesThatMayBecomeAResultAreNotOnlyRead) {
+  TestSwitch s = in_switch_switch();
   Frame f(narrow(contribution(7, root)));
   EXPECT_FALSE(s.core.only_reads(parent, f.view()));
   EXPECT_FALSE(s.core.only_reads(child, f.view()));
@@ -590,42 +591,43 @@ TEST(Turn, FramesThatMayBecomeAResultAreNotOnlyRead) {
   EXPECT_TRUE(plain.core.only_reads(parent, g.view()));
 }
 
-TEST(Turn, ATreeWithoutOthersCannotBeTurnedRound) {
+TEST(InSwitch, ATreeWithoutOthersIsRefused) {
   TablesBuilder builder = standard_tables();
   EXPECT_EQ(
-      builder.add_tree(narrow_tree, 1, parent, children, {.turns = true}),
+      builder.add_tree(narrow_tree, 1, parent, children, {.in_switch = true}),
       "tree 292: a tree with in-switch results waits for the root and at least one other, and "
       "its wait count is 1; give the size of the group");
-  EXPECT_NE(builder.add_tree(narrow_tree, 0, parent, children, {.turns = true}), "");
+  EXPECT_NE(builder.add_tree(narrow_tree, 0, parent, children, {.in_switch = true}), "");
 }
 
-TEST(Turn, TheKeptVectorsCountInSlotMemory) {
+TEST(InSwitch, TheKeptVectorsCountInSlotMemory) {
   const SlotDemand plain{.slots = 16, .payload_bytes = 704, .half_floats = true};
-  SlotDemand turned = plain;
-  turned.turns = true;
+  SlotDemand in_switch = plain;
+  in_switch.in_switch = true;
   EXPECT_EQ(plain.bytes(), 16U * 1408);
-  EXPECT_EQ(turned.bytes(), 16U * (1408 + 704));
-  const SlotPlace place(turned, 100);
-  EXPECT_EQ(place.demand(), turned);
-  EXPECT_EQ(place.lines() * slot_line_bytes, turned.bytes());
+  EXPECT_EQ(in_switch.bytes(), 16U * (1408 + 704));
+  const SlotPlace place(in_switch, 100);
+  EXPECT_EQ(place.demand(), in_switch);
+  EXPECT_EQ(place.lines() * slot_line_bytes, in_switch.bytes());
   EXPECT_EQ(place.kept_line_of(ReductionId{0}), 100 + 16 * 22);
   EXPECT_EQ(place.kept_line_of(ReductionId{15}) + 11, 100 + place.lines());
-  EXPECT_EQ((SlotDemand{.turns = true}.bytes()), 0U);
+  EXPECT_EQ((SlotDemand{.in_switch = true}.bytes()), 0U);
 }
 
-TEST(Turn, ExplainNamesIt) {
-  TestSwitch s = turned_switch();
+TEST(InSwitch, ExplainNamesIt) {
+  TestSwitch s = in_switch_switch();
   s.give(parent, narrow(first_arm(7)));
   s.give(child, narrow(contribution(7, Nid{11})));
   s.give(other_child, narrow(contribution(7, Nid{12})));
   s.give(third_child, narrow(contribution(7, Nid{13})));
   Frame last(narrow(contribution(7, root)));
   Explanation e = explain(s.core, parent, last.view());
-  EXPECT_EQ(e.decision.action, Action::turn);
-  EXPECT_EQ(e.decision.event, Event::turned);
-  EXPECT_EQ(e.steps.back(), "the result of 4 contributions leaves through ports 0 1 2 3 (turned): "
-                            "the result is multicast by this switch");
-  expect_turned(s.give(parent, last));
+  EXPECT_EQ(e.decision.action, Action::replicate_result);
+  EXPECT_EQ(e.decision.event, Event::completed_in_switch);
+  EXPECT_EQ(e.steps.back(),
+            "the result of 4 contributions leaves through ports 0 1 2 3 (completed_in_switch): "
+            "the result is multicast by this switch");
+  expect_in_switch(s.give(parent, last));
   Frame asking(narrow(of_result(arm(9), 1023)));
   e = explain(s.core, parent, asking.view());
   EXPECT_EQ(e.decision.event, Event::replayed);

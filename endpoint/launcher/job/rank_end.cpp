@@ -1,4 +1,4 @@
-#include "endpoint/launcher/job/ending.hpp"
+#include "endpoint/launcher/job/rank_end.hpp"
 
 #include <fmt/format.h>
 
