@@ -150,7 +150,7 @@ private:
     }
     demand(code);
   }
-  [[nodiscard]] std::int64_t timeout_usec() const { return options_.notice_delay.count(); }
+  [[nodiscard]] std::int64_t timeout_usec() const { return options_.timeout.count(); }
   void demand(int code) {
     if (code == TRIBUTARY_OK) {
       return;

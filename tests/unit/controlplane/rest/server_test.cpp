@@ -407,7 +407,7 @@ TEST_F(Callers, are_known_by_their_token) {
   EXPECT_EQ(caller_of("Authorization: Bearer abc\r\n").token, "abc");
   EXPECT_FALSE(caller_of("Authorization: Bearer abc\r\n").administrator);
   EXPECT_EQ(caller_of("authorization: bEARER   abc \r\n").token, "abc");
-  // "anybody:abc"
+  // Base64 of a user and a password
   EXPECT_EQ(caller_of("Authorization: Basic YW55Ym9keTphYmM=\r\n").token, "abc");
   EXPECT_EQ(caller_of("Authorization: Digest abc\r\n").token, "");
 }

@@ -55,7 +55,7 @@ public:
     cross(&frame, in, 0);
   }
   void end_round() { table_.close_all(*this); }
-  bool adds_up() { return table_.adds_up(); }
+  bool still_adds_up() { return table_.adds_up(); }
 
   // For the table.
   void cross(void* frame, PortNumber in, std::uint32_t /*owner*/) {
@@ -397,13 +397,13 @@ TEST(Subtotals, PauseWhereARoundGathersFewContributionsForEach) {
     adders.give(child, frames.emplace_back(contribution(1)));
   }
   adders.end_round();
-  EXPECT_TRUE(adders.adds_up());
+  EXPECT_TRUE(adders.still_adds_up());
   for (const std::uint32_t sequence : {1U, 2U, 3U}) {
     adders.give(child, frames.emplace_back(contribution(sequence)));
   }
   adders.end_round();
   std::size_t bursts = 0;
-  while (!adders.adds_up()) {
+  while (!adders.still_adds_up()) {
     ASSERT_LT(++bursts, 10'000U);
   }
   EXPECT_GT(bursts, 100U);
