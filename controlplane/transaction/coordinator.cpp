@@ -118,8 +118,9 @@ const Target* Coordinator::Impl::wanted(const Subject& subject) const {
 
 std::vector<SwitchId> Coordinator::Impl::out_of_sync(const Subject& subject) const {
   const Inventory::Placement* found = inventory_.find(subject);
-  return found == nullptr ? std::vector<SwitchId>{}
-                          : std::vector<SwitchId>(found->out_of_sync.begin(), found->out_of_sync.end());
+  return found == nullptr
+             ? std::vector<SwitchId>{}
+             : std::vector<SwitchId>(found->out_of_sync.begin(), found->out_of_sync.end());
 }
 
 bool Coordinator::Impl::is_under_way(const Subject& subject) const {

@@ -38,7 +38,7 @@ struct Running {
   unsigned stage = 0;                  ///< the one that commits
   std::size_t unanswered = 0;          ///< steps for which `keeps_waiting` holds
   bool decision_needs_leaving = false; ///< a removal
-  bool some_out_of_sync = false;            ///< from here on the order of stages is broken
+  bool some_out_of_sync = false;       ///< from here on the order of stages is broken
   bool no_room = false;                ///< why it was refused: a smaller request may fit
 
   std::optional<Target> released; ///< its needs end with the transaction

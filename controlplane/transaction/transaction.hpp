@@ -36,10 +36,10 @@ struct Outcome {
   /// Nothing for a reconciliation of several.
   std::optional<Subject> subject;
   Result result = Result::committed;
-  std::vector<SwitchId> blamed; ///< why it failed; empty when committed
+  std::vector<SwitchId> blamed;      ///< why it failed; empty when committed
   std::vector<SwitchId> out_of_sync; ///< decided, and not in force there yet
-  std::string text;             ///< for a person: "tree 7 is not installed: leaf0: port 9 does..."
-  bool no_room = false;         ///< refused, and a smaller request may fit
+  std::string text;     ///< for a person: "tree 7 is not installed: leaf0: port 9 does..."
+  bool no_room = false; ///< refused, and a smaller request may fit
 };
 
 enum class TransactionState : std::uint8_t {
@@ -56,8 +56,8 @@ enum class StepState : std::uint8_t {
   prepared,   ///< waits for its stage to commit
   committing, ///< sent, not answered
   committed,
-  out_of_sync,  ///< decided, but the switch is lost or cannot be updated yet
-  aborted, ///< forgotten, here or everywhere
+  out_of_sync, ///< decided, but the switch is lost or cannot be updated yet
+  aborted,     ///< forgotten, here or everywhere
 };
 
 /// A transaction as `GET /api/v1/transactions` shows it.

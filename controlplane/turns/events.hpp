@@ -1,8 +1,8 @@
 // The event stream for its readers: every event with its time, its text and its severity.
 //
 //   events.report("switch", "switch leaf0 is connected", {{"switch", "leaf0"}});
-//   events.announce("job", text, body);                                    once it is stored
-//   events.report_to_jobs("tree", text, body, "tree_repaired", {"red"});   and its jobs are notified
+//   events.announce("job", text, body);                                   once it is stored
+//   events.report_to_jobs("tree", text, body, "tree_repaired", {"red"});  and its jobs receive it
 //
 // touched_jobs.hpp finds the jobs that an event affects. Pure.
 #pragma once
