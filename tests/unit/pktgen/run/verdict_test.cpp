@@ -194,7 +194,7 @@ TEST(Verdict, PartThatMissedItsShareIsNamedWithTheReason) {
   add_verdict(scenario, result);
   EXPECT_THAT(result.warnings,
               ElementsAre(AllOf(HasSubstr("reduce sent 2 % of the frames, not 75 %"),
-                                HasSubstr("a rate of its own")),
+                                HasSubstr("its own rate has precedence")),
                           HasSubstr("unicast sent 98 % of the frames, not 25 %")));
   EXPECT_THAT(result.problems, IsEmpty());
 }
