@@ -10,11 +10,11 @@
 // because its members cannot change them: they avoid switches without room, and if no path is left,
 // the group waits for one.
 //
-//   routes.in_switch = frames.agreed_in_switch(group, trees).in_switch;   when they are first planned
+//   routes.in_switch = frames.agreed_in_switch(group, trees).in_switch;    when first planned
 //   routes.frames = frames.agreed_frames(group, in_switch, trees).frames;
-//   frames.hold(group, group_trees);                                   they are to be installed
-//   frames.commit(group);                                       in force everywhere
-//   frames.drop(group);                                         removed
+//   frames.hold(group, group_trees);                                       they are to be installed
+//   frames.commit(group);                                                  in force everywhere
+//   frames.drop(group);                                                    removed
 //
 // Pure.
 #pragma once

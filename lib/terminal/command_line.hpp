@@ -39,8 +39,8 @@ void set_up(CLI::App& app);
 void add_exit_codes(CLI::App& app, std::initializer_list<const char*> codes);
 
 /// Parses, then calls `check`; what it throws is a usage error, too. Returns nothing if the program
-/// is to continue; otherwise its exit code: 0 after --help and the like, `exit_usage` after an error,
-/// which is then printed to standard error.
+/// is to continue; otherwise its exit code: 0 after --help and the like, `exit_usage` after an
+/// error, which is then printed to standard error.
 [[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, const char* const* argv,
                                        const std::function<void()>& check = {});
 

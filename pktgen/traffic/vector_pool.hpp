@@ -7,7 +7,7 @@
 //   rank 0    . . . . . . . . .     .
 //   rank 1    . . . . . . . . .     .        a frame's vector of rank 1 from column 2 on
 //   ...         |_____________|
-//   results   . . . . . . . . .     .        what is due is the results' vector from the same column
+//   results   . . . . . . . . .     .        the expected result: from the same column
 //
 // So all variants of a rank's vector are the same few kilobytes, and a million elements of each of
 // a hundred members take no more than a frame of each does.
