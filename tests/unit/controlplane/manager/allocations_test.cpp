@@ -146,7 +146,7 @@ TEST_F(Allocations, groups_are_set_aside_as_long_as_the_job_is_there) {
   next.multicast_limit = 200;
   const Given refused = allocate(next);
   EXPECT_EQ(refused->status, 507U);
-  EXPECT_THAT(refused.message(), HasSubstr("8092 set aside"));
+  EXPECT_THAT(refused.message(), HasSubstr("8092 reserved"));
   Given deleted;
   world.manager->ask<&Manager::delete_job>(administrator, {"run"}, deleted.reply());
   world.reconcile();

@@ -98,7 +98,8 @@ TEST(events, behind_what_is_kept_or_of_no_number_are_a_gap) {
   EXPECT_EQ(late[0].body.at("next").to_number<std::uint64_t>(), late[1].number);
   const auto wild = world.events_of(administrator, late.back().number + 5);
   ASSERT_EQ(wild.size(), api::EventLog::kept + 1);
-  EXPECT_THAT(std::string(wild[0].body.at("text").as_string()), HasSubstr("not given to any"));
+  EXPECT_THAT(std::string(wild[0].body.at("text").as_string()),
+              HasSubstr("no event has this number"));
 }
 
 TEST(events, say_once_that_routes_are_being_computed) {

@@ -192,7 +192,7 @@ vni = 9
 TEST(ScenarioFile, WhatCannotBeOfTransfersIsRefused) {
   const std::string rdma = "[in_process]\n[run]\nseed = 1\n[[traffic]]\nkind = \"rdma\"\n";
   EXPECT_THAT(refusal(rdma + "window = 200\n"),
-              AllOf(HasSubstr("test.toml:6"), HasSubstr("no window")));
+              AllOf(HasSubstr("test.toml:6"), HasSubstr("a window of 200")));
   EXPECT_THAT(refusal(rdma + "serve = true\nto = 5\n"), HasSubstr("test.toml:7"));
   EXPECT_THAT(refusal(rdma + "sizes = [64]\n"), HasSubstr("sizes"));
   EXPECT_THAT(refusal("[in_process]\n[[traffic]]\nkind = \"rdma\"\nto = 5\n"),
