@@ -101,23 +101,25 @@ constexpr Request<Handlers> server(std::string_view path, Route::Kind kind) {
   return {{.method = "GET", .path = path, .kind = kind}};
 }
 
-constexpr auto none = [] { return Nothing{}; };
-template <View what>
-constexpr auto list_of = [](const Target& target) { return view_request(what, target); };
-template <View what>
-constexpr auto one_of = [](const std::string& id) {
+inline Nothing none() { return {}; }
+template <View what> ViewRequest list_of(const Target& target) {
+  return view_request(what, target);
+}
+template <View what> ViewRequest one_of(const std::string& id) {
   check_name("what the path names", id);
-  return ViewRequest{.what = what, .id = id};
-};
+  return {.what = what, .id = id};
+}
 template <DrainRequest::Verb verb>
-constexpr auto drain_by =
-    [](const std::string& at, const Target& target) { return drain_request(verb, at, target); };
-template <RdmaView what>
-constexpr auto rdma_view_of = [](const Target& target) { return rdma_view_request(what, target); };
+DrainRequest drain_by(const std::string& at, const Target& target) {
+  return drain_request(verb, at, target);
+}
+template <RdmaView what> RdmaViewRequest rdma_view_of(const Target& target) {
+  return rdma_view_request(what, target);
+}
 template <bool quarantine>
-constexpr auto quarantining = [](const std::string& vni, const std::string& host) {
+RdmaQuarantineRequest quarantining(const std::string& vni, const std::string& host) {
   return rdma_quarantine_request(quarantine, vni, host);
-};
+}
 
 // The columns.
 constexpr bool body = true;

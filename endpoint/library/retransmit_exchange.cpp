@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <optional>
-#include <ranges>
 
 namespace tributary::library {
 
@@ -119,8 +117,11 @@ void RetransmitExchange::quarantine(const std::map<Vni, std::set<Nid>>& quaranti
 }
 
 std::size_t RetransmitExchange::refused() const {
-  const auto counts = std::views::values(refused_);
-  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  std::size_t sum = 0;
+  for (const auto& [vni, peers] : refused_) {
+    sum += peers;
+  }
+  return sum;
 }
 
 void RetransmitExchange::probe(const RdmaPeer& peer, Rdma& rdma) {

@@ -119,6 +119,7 @@ class Binaries:
         self.fabricd = (installed or build / "controlplane" / "process") / "tributary-fabricd"
         self.pktgen = (installed or build / "pktgen") / "tributary-pktgen"
         self.run = (installed or build / "endpoint" / "launcher") / "tributary-run"
+        self.library = build / "endpoint" / "library" / "libtributary.so.0"
         self.pmix_rank = build / "tests" / "launch" / "pmix-rank"
         self.group_rank = build / "tests" / "launch" / "group-rank"
         self.event_rank = build / "tests" / "launch" / "event-rank"

@@ -102,7 +102,7 @@ def test_a_demo_that_is_kept_is_entered_and_ended(lab):
     assert code == 0 and "leaf3" in said and "spine0" in said, said
     browsed(lab)
     code, said = demo("--enter", "reduce", "many")
-    assert code == 1 and "no number" in said, said
+    assert code == 1 and "not a number" in said, said
     assert demo("--stop") == (0, "demo: ended; everything it made is removed\n")
     assert programs() == []
     assert demo("--stop") == (0, "demo: none is kept\n")

@@ -44,7 +44,7 @@ def show(lab, *extra):
     return result, printed
 
 
-def show(result):
+def print_times(result):
     died = result["died"]
     print(
         f"{result['victim']}: {result['hello_interval_ms']} ms hellos, down after {result['down_after']}:"
@@ -55,7 +55,7 @@ def show(result):
 
 def test_a_link_is_cut_in_the_middle_and_traffic_resumes(lab):
     result, printed = show(lab, "--victim", "leaf0.1-row0")
-    show(result)
+    print_times(result)
     assert result["died"]["lost"] > 0, f"no host noticed that the link was cut:\n{printed}"
     assert result["died"]["detected_to_restored_ms"] <= MOST_MS, printed
     assert result["came_back"]["restored_ms"] is not None, printed
@@ -63,7 +63,7 @@ def test_a_link_is_cut_in_the_middle_and_traffic_resumes(lab):
 
 def test_a_leaf_switch_dies_and_comes_back_under_traffic(lab):
     result, printed = show(lab)
-    show(result)
+    print_times(result)
     assert result["died"]["lost"] > 0, f"no host noticed that the switch died:\n{printed}"
     assert result["died"]["detected_to_restored_ms"] <= MOST_MS, printed
     assert result["came_back"]["faults"], f"the manager has not seen it come back:\n{printed}"

@@ -133,7 +133,7 @@ def test_what_was_said_survives_the_manager_and_what_a_group_has_a_change_of_its
     fabric.manager.kill()
     text = fabric.manager.file.read_text()
     assert "lease_ms = 300000" in text, text
-    fabric.manager.file.write_text(text.replace("lease_ms = 300000", "lease_ms = 300000\nturn = false"))
+    fabric.manager.file.write_text(text.replace("lease_ms = 300000", "lease_ms = 300000\nin_switch_results = false"))
     fabric.manager.start()
     fabric.wait_until_found()
     assert fabric.group("running")["in_switch_results"] is True

@@ -69,7 +69,7 @@ def library_rank(lab, rank, group):
                "payload": group.payload, "slots": group.slots, "in_switch_results": int(group.in_switch_results)}  # fmt: skip
     text = json.dumps([[call[1:4:2] for call in CALLS], operands(rank), options])
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "endpoint" / "python"),
-                   "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}  # fmt: skip
+                   "TRIBUTARY_LIBRARY": str(lab.binaries.library)}  # fmt: skip
     return subprocess.Popen(["ip", "netns", "exec", f"h{rank}", python(), "-c", LIBRARY_RANK, text],
                             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
 

@@ -229,7 +229,13 @@ def newer(cluster, library, *words, ranks=4, **variables):
     """Runs mpi_newer, which must succeed; returns its standard error."""
     program = library.compile(NEWER, cluster.folder / f"mpi_newer-{library.suffix}")
     cluster.lab.need(cluster.preload(library))
-    code, out, err = cluster.run(library, ranks, [program, *words], **variables)
+    for _ in range(3):
+        code, out, err = cluster.run(library, ranks, [program, *words], **variables)
+        # MPICH 4.2 over UCX: a rank whose peer was first to close their connection may fail at the end of
+        # MPI_Finalize, when all results are checked and this library has left its groups.
+        if code == 0 or "MPIDI_UCX_mpi_finalize_hook" not in err:
+            break
+        print(f"{library.name} {words}: again, for MPICH failed in MPI_Finalize: {err}")
     assert code == 0, f"{library.name} {words}: exit code {code}\n{out}\n{err}"
     print(f"{library.name} {words}: {err}")
     fabric_held(cluster, err)

@@ -33,7 +33,7 @@ def python():
 def beside(lab):
     """The environment in which a program finds the package of these sources and the library of this build."""
     return {**os.environ, "PYTHONPATH": str(ROOT / "endpoint" / "python"),
-            "TRIBUTARY_LIBRARY": str(lab.binaries.host.parent / "library" / "libtributary.so.0")}
+            "TRIBUTARY_LIBRARY": str(lab.binaries.library)}
 
 
 def ranks(lab, *program, **variables):

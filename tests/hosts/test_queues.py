@@ -81,7 +81,7 @@ def test_a_port_that_is_not_there_has_no_queues(lab):
     code, _, err = switch.ctl_raw("show", "queues", "--port", "host7")
     assert code == 1 and "no port" in err and "host7" in err, err
     code, _, err = switch.ctl_raw("show", "trees", "--port", "host0")
-    assert code == 1 and '"port" does not apply' in err, err
+    assert code == 2 and '--port applies to "show queues" only' in err, err
 
 
 URGENT = 3

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 
 namespace tributary::mpi {
@@ -36,8 +37,9 @@ Message text_message(MessageType type, StepNumber step, const std::string& text)
   Message message;
   message.type = type;
   message.step = step;
-  message.payload.resize(std::min(text.size(), most_payload_bytes));
-  std::memcpy(message.payload.data(), text.data(), message.payload.size());
+  const auto bytes =
+      std::as_bytes(std::span(text).first(std::min(text.size(), most_payload_bytes)));
+  message.payload.assign(bytes.begin(), bytes.end());
   return message;
 }
 
