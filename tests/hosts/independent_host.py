@@ -479,7 +479,7 @@ class Root(Member):
         else:
             slot.at = self.now + slot.interval
             self._contribute(slot)
-            self._gather_complete(slot)
+            self._complete_slot(slot)
 
     def _open(self, slot, retry, arm=1):
         """Takes the next sequence and announces it, with the last result."""
@@ -529,9 +529,9 @@ class Root(Member):
             self._count_leave_frames()
         else:
             slot.gathered.append(frame)
-            self._gather_complete(slot)
+            self._complete_slot(slot)
 
-    def _gather_complete(self, slot):
+    def _complete_slot(self, slot):
         """Completes the reduction if each member was counted once."""
         piece, gathered = slot.piece, slot.gathered
         if piece is None or 1 + sum(frame.count for frame in gathered) < self.group.size:
