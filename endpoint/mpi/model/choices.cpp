@@ -32,23 +32,17 @@ constexpr double clear_below = 0.8;
 constexpr std::size_t classes_above = 2;
 
 Known known_from(const Comparison& comparison) {
-  const Round medians = comparison.medians();
-  return {.network_us = static_cast<float>(medians.network_us),
-          .library_us = static_cast<float>(medians.library_us),
-          .rounds = static_cast<std::uint16_t>(comparison.rounds()),
-          .is_decided = static_cast<std::uint8_t>(comparison.is_decided() ? 1 : 0),
-          .by_network =
-              static_cast<std::uint8_t>(comparison.winner() == Transport::network ? 1 : 0)};
-}
-
-Transport way_of(const Known& known) {
-  return known.by_network != 0 ? Transport::network : Transport::library;
+  return {.medians = comparison.medians(),
+          .rounds = comparison.rounds(),
+          .is_decided = comparison.is_decided(),
+          .winner = comparison.winner()};
 }
 
 /// Time of the network over that of the MPI library.
 double ratio_of(const Known& known) {
   constexpr double most = 100;
-  return std::clamp(known.network_us / std::max(double{known.library_us}, 1e-3), 1 / most, most);
+  return std::clamp(known.medians.network_us / std::max(known.medians.library_us, 1e-3), 1 / most,
+                    most);
 }
 
 /// Time of the slower way over that of the faster one; 1: equal.
@@ -67,7 +61,7 @@ std::uint64_t calls_until_next(std::size_t size, const Known& known) {
   const double visit = slower + 1 >= Experiment::hopeless
                            ? 0
                            : std::max(Experiment::run_calls * slower, Experiment::most_lost);
-  const double behind = known.by_network != 0 ? 0 : Experiment::aftermath;
+  const double behind = known.winner == Transport::network ? 0 : Experiment::aftermath;
   return std::max(calls_that_pay(Experiment::probe_calls * slower + visit + behind, share),
                   least_calls);
 }
@@ -86,9 +80,9 @@ std::uint64_t calls_until_next_block(std::size_t size, const Experiment& experim
 std::uint64_t calls_until_first(std::size_t size, const Known& known, Transport transport) {
   const bool by_network = transport == Transport::network;
   const double clear = by_network ? clear_network_at_start : clear_library_at_start;
-  return known.is_decided != 0 && factor_of(known) >= clear ? calls_until_next(size, known)
-         : size >= lengthy_class                            ? long_calls_before_first
-         : by_network                                       ? calls_before_first
+  return known.is_decided && factor_of(known) >= clear ? calls_until_next(size, known)
+         : size >= lengthy_class                       ? long_calls_before_first
+         : by_network                                  ? calls_before_first
                       : calls_that_pay(Experiment::aftermath + Experiment::most_lost, first_share);
 }
 
@@ -159,7 +153,8 @@ bool Choices::is_hopeless() const {
   }
   return std::all_of(known_.begin(), known_.end(), [&](const auto& kind) {
     return std::all_of(kind.begin(), kind.end(), [&](const Known& one) {
-      return one.rounds == 0 || (may_change ? ratio_of(one) > by_far : one.by_network == 0);
+      return one.rounds == 0 ||
+             (may_change ? ratio_of(one) > by_far : one.winner == Transport::library);
     });
   });
 }
@@ -167,25 +162,25 @@ bool Choices::is_hopeless() const {
 Transport Choices::measured_way(std::size_t kind, std::size_t size) const {
   const auto& known = known_[kind];
   if (known[size].rounds > 0) {
-    return way_of(known[size]);
+    return known[size].winner;
   }
   constexpr std::size_t none = size_class_count;
   std::size_t below = next_known(known, size, static_cast<std::size_t>(-1));
   std::size_t above = next_known(known, size, 1);
   if (below == none) {
-    return above == none ? Transport::library : way_of(known[above]);
+    return above == none ? Transport::library : known[above].winner;
   }
   // The ratio of the ways changes by the same factor from class to class: so its power of the
   // distance between two known classes is a product of powers of their ratios.
   double there = 0;
   if (above != none) {
-    if (way_of(known[below]) == way_of(known[above])) {
-      return way_of(known[below]);
+    if (known[below].winner == known[above].winner) {
+      return known[below].winner;
     }
     there = power(ratio_of(known[below]) / Comparison::needed_gain, above - size) *
             power(ratio_of(known[above]) / Comparison::needed_gain, size - below);
   } else {
-    if (size - below > classes_above || way_of(known[below]) == Transport::library) {
+    if (size - below > classes_above || known[below].winner == Transport::library) {
       return Transport::library;
     }
     above = std::exchange(below, next_known(known, below, static_cast<std::size_t>(-1)));
@@ -240,11 +235,11 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
   Known& known = all_known[size];
   const Known now = known_from(experiment.comparison());
   schedule.experiment.reset();
-  if (known.rounds > 0 && now.by_network != known.by_network) {
+  if (known.rounds > 0 && now.winner != known.winner) {
     schedule.experiments = 0; // it may change again soon
   }
   known = now;
-  schedule.transport = way_of(known);
+  schedule.transport = known.winner;
   constexpr std::uint32_t most_doublings = 8;
   schedule.wait = std::min(
       calls_until_next(size, known) << std::min(schedule.experiments, most_doublings), most_calls);
@@ -262,10 +257,10 @@ std::string Choices::fingerprint() const {
     for (std::size_t size = 0; size < size_class_count; ++size) {
       const Known& known = known_[kind][size];
       const Schedule& schedule = schedules_[kind][size];
-      all += fmt::format("{} {} {} {} {} {} {} {} {} {};", known.network_us, known.library_us,
-                         known.rounds, known.is_decided, known.by_network,
-                         static_cast<int>(schedule.transport), schedule.calls, schedule.wait,
-                         schedule.experiments,
+      all += fmt::format("{} {} {} {} {} {} {} {} {} {};", known.medians.network_us,
+                         known.medians.library_us, known.rounds, known.is_decided,
+                         static_cast<int>(known.winner), static_cast<int>(schedule.transport),
+                         schedule.calls, schedule.wait, schedule.experiments,
                          schedule.experiment == nullptr ? 0 : 1 + schedule.experiment->calls());
     }
   }
@@ -289,9 +284,9 @@ std::string Choices::text() const {
         lines += fmt::format("    {:>10} bytes: {:11} (network {:.1f} us, MPI library {:.1f} us, "
                              "{} round{}{})\n",
                              (std::uint64_t{1} << size) >> 1,
-                             one.by_network != 0 ? "network" : "MPI library", one.network_us,
-                             one.library_us, one.rounds, one.rounds == 1 ? "" : "s",
-                             one.is_decided != 0 ? "" : ", open");
+                             one.winner == Transport::network ? "network" : "MPI library",
+                             one.medians.network_us, one.medians.library_us, one.rounds,
+                             one.rounds == 1 ? "" : "s", one.is_decided ? "" : ", open");
       }
     }
     text += fmt::format("  {}{}\n{}", name_of(static_cast<Kind>(kind)),

@@ -51,11 +51,10 @@ inline constexpr std::size_t size_class_count = 32;
 
 /// Knowledge about one kind and class. Plain, as ranks send it to each other.
 struct Known {
-  float network_us = 0; ///< medians
-  float library_us = 0;
-  std::uint16_t rounds = 0; ///< number of rounds behind the times; 0: nothing is known
-  std::uint8_t is_decided = 0;
-  std::uint8_t by_network = 0; ///< 1: the network is used, 0: the library
+  Round medians;
+  std::uint64_t rounds = 0; ///< number of rounds behind the times; 0: nothing is known
+  bool is_decided = false;
+  Transport winner = Transport::library;
 };
 /// What is known of all blocking kinds and classes.
 using Knowledge = std::array<std::array<Known, size_class_count>, blocking_kind_count>;

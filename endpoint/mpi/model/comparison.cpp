@@ -19,8 +19,7 @@ void Comparison::add(const Round& round) {
   network_us_.push_back(round.network_us);
   library_us_.push_back(round.library_us);
   ratios_.push_back(ratio);
-  const double factor = std::max(ratio, 1 / ratio);
-  const int steps = factor >= rules_.beyond_doubt ? rules_.margin : factor >= rules_.clear ? 2 : 1;
+  const int steps = std::max(ratio, 1 / ratio) >= rules_.clear ? 2 : 1;
   score_ += ratio >= 1 ? -steps : ratio <= needed_gain ? steps : 0;
 }
 

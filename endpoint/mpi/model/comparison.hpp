@@ -15,7 +15,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace tributary::mpi {
@@ -39,8 +38,6 @@ public:
     double clear = 2; ///< a round won by this factor is two steps
     int margin = 5;
     std::size_t most_rounds = 9;
-    /// A round won by this factor decides alone.
-    double beyond_doubt = std::numeric_limits<double>::infinity();
   };
 
   /// `before`: the way that wins a tie.

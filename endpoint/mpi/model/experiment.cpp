@@ -10,9 +10,8 @@ namespace {
 constexpr Comparison::Rules rules[] = {
     // One clear visit, or two others, decide.
     {.clear = 1.25, .margin = 2, .most_rounds = 4},
-    // Single calls differ by a third and more from each other, so one of them decides nothing
-    // unless the difference is large.
-    {.clear = 1.25, .margin = 3, .most_rounds = 6, .beyond_doubt = Experiment::hopeless},
+    // Single calls differ by a third and more from each other, so one of them decides nothing.
+    {.clear = 1.25, .margin = 3, .most_rounds = 6},
     // Both ways are cold.
     {},
 };

@@ -12,8 +12,8 @@ namespace {
 
 /// Reads a number at the beginning of `text`, and removes it.
 bool take_number(std::string_view& text, std::uint64_t& value) {
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
-  text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return error == std::errc();
 }
 
