@@ -170,8 +170,8 @@ Transport Choices::measured_way(std::size_t kind, std::size_t size) const {
   if (below == none) {
     return above == none ? Transport::library : known[above].winner;
   }
-  // The ratio of the ways changes by the same factor from class to class: so its power of the
-  // distance between two known classes is a product of powers of their ratios.
+  // The ratio of the ways is taken to change by the same factor from class to class. So its power
+  // of the distance between two known classes is a product of powers of their ratios.
   double there = 0;
   if (above != none) {
     if (known[below].winner == known[above].winner) {

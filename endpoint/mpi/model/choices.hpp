@@ -10,14 +10,9 @@
 // An experiment waits until as many calls have been made as make its loss a small share of their
 // time: two percent if both ways are known, five for the first experiment of a kind and size. Of
 // that one only the after-effects are known before, Experiment::aftermath calls of the library, and
-// the limit of its loss, Experiment::most_lost: so the network is first tried after 1,040 calls,
-// the library, where calls go through the network, after 30, and either in long calls after eight.
-// So a program that reduces in the network is nowhere slower by more than that.
-//
-// Until its experiment, a class without times of its own follows its known neighbours: those on
-// either side if they agree; else the ratio of the two ways is taken to change evenly from one to
-// the other. Up to four times the longest known size calls go through the network if that was
-// clearly faster, where its gain is taken to shrink as it did before. Else they go to the library.
+// the limit of its loss, Experiment::most_lost: so the network is first tried after 1,040 calls.
+// The library, where calls go through the network, is tried after 30, and either in long calls
+// after eight. Until then a class without times of its own follows its known neighbours.
 //
 // Pure: times in, ways out. All ranks of a communicator must ask in the same order and pass the
 // same times, and then get the same answers.
