@@ -11,6 +11,8 @@
 #include "endpoint/mpi/collectives/timed_call.hpp"
 
 #include <algorithm>
+#include <initializer_list>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -87,11 +89,11 @@ double Communicator::measure() {
       call_us *= static_cast<double>(bytes) / static_cast<double>(last_bytes);
     }
     last_bytes = bytes;
-    const double run =
+    const double calls_each =
         std::clamp(run_us / call_us, is_lengthy(bytes) ? least_long_calls : least_calls,
                    double{Experiment::run_calls});
     Experiment experiment(Experiment::Calls::at_start, Transport::library,
-                          static_cast<std::size_t>(run));
+                          static_cast<std::size_t>(calls_each));
     const auto calls = static_cast<double>(experiment.block_calls());
     while (!experiment.comparison().is_decided() && elapsed + calls * call_us < budget_us) {
       const double before = elapsed;

@@ -1,6 +1,7 @@
 #include "endpoint/mpi/model/experiment.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tributary::mpi {
 
