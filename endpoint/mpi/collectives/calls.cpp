@@ -40,15 +40,6 @@ bool decided(const Asked& asked, Communicator& communicator) {
   return true;
 }
 
-/// Whether it is left to the MPI library, as the last call like it was; it is then counted.
-bool is_left(Kind kind, const CallSignature& like) {
-  const Reason reason = caches.take(kind, like);
-  if (reason != Reason::none) {
-    Runtime::get()->count(kind, reason);
-  }
-  return reason != Reason::none;
-}
-
 /// What is known from an earlier similar call.
 const CallCaches::Entry* known_of(const Asked& asked) {
   return asked.like ? caches.known(asked.kind, *asked.like) : nullptr;
@@ -84,9 +75,6 @@ std::size_t elements_of(const Reduction& call, const Communicator& communicator)
 
 Chosen choose(const Reduction& call) {
   const CallSignature like = signature(call.comm, call.count, call.datatype, call.op);
-  if (is_left(call.kind, like)) {
-    return {};
-  }
   const Asked asked{call.kind, call.comm, like};
   if (const auto* const known = known_of(asked)) {
     auto& communicator = *static_cast<Communicator*>(known->owner);
@@ -132,9 +120,6 @@ Chosen choose(const Reduction& call) {
 }
 
 Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
-  if (asked.like && is_left(asked.kind, *asked.like)) {
-    return nullptr;
-  }
   const auto has_root = [&](const Communicator& communicator) {
     return asked.root >= 0 && asked.root < communicator.size();
   };
@@ -235,9 +220,6 @@ Broadcast look_at_broadcast(void* buffer, MPI_Count count, MPI_Datatype datatype
 }
 
 bool bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  if (is_left(Kind::bcast, signature(comm, count, datatype))) {
-    return false;
-  }
   // Ranks may describe the same bytes by different datatypes: only their number is the same
   // everywhere, so derived ones are packed here and not left to the library.
   const Broadcast call = look_at_broadcast(buffer, count, datatype);

@@ -108,7 +108,7 @@ void Runtime::start() {
     runtime->home_.open_in_world();
     int threads = MPI_THREAD_MULTIPLE;
     PMPI_Query_thread(&threads);
-    if (threads != MPI_THREAD_MULTIPLE) {
+    if (threads != MPI_THREAD_MULTIPLE && !runtime->settings_.reproducible) {
       caches.enable();
     }
   }

@@ -5,12 +5,14 @@
 #include "endpoint/mpi/collectives/extremes.hpp"
 #include "endpoint/mpi/collectives/later_calls.hpp"
 #include "endpoint/mpi/collectives/reproducible.hpp"
+#include "endpoint/mpi/collectives/shortcuts.hpp"
 #include "endpoint/mpi/collectives/timed_call.hpp"
 
 #include <mpi.h>
 
 namespace collectives = tributary::mpi::collectives;
 using collectives::operator_by_library;
+using collectives::signature;
 using tributary::mpi::Kind;
 
 namespace {
@@ -21,6 +23,9 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
     return collectives::allreduce_by_library(in, out, count, datatype,
                                              operator_by_library(op, datatype, count), comm);
   };
+  if (collectives::is_left_to_library(Kind::allreduce, signature(comm, count, datatype, op))) {
+    return by_library();
+  }
   const collectives::TimedCall timed;
   if (collectives::allreduce(in, out, count, datatype, op, comm)) {
     return MPI_SUCCESS;
@@ -36,6 +41,9 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MP
     return collectives::reduce_by_library(in, out, count, datatype,
                                           operator_by_library(op, datatype, count), root, comm);
   };
+  if (collectives::is_left_to_library(Kind::reduce, signature(comm, count, datatype, op))) {
+    return by_library();
+  }
   const collectives::TimedCall timed;
   if (collectives::reduce(in, out, count, datatype, op, root, comm)) {
     return MPI_SUCCESS;
@@ -52,6 +60,10 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
     return collectives::reduce_scatter_block_by_library(
         in, out, count, datatype, operator_by_library(op, datatype, count), comm);
   };
+  if (collectives::is_left_to_library(Kind::reduce_scatter_block,
+                                      signature(comm, count, datatype, op))) {
+    return by_library();
+  }
   const collectives::TimedCall timed;
   if (collectives::reduce_scatter_block(in, out, count, datatype, op, comm)) {
     return MPI_SUCCESS;
@@ -66,6 +78,9 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Co
   const auto by_library = [&] {
     return collectives::bcast_by_library(buffer, count, datatype, root, comm);
   };
+  if (collectives::is_left_to_library(Kind::bcast, signature(comm, count, datatype))) {
+    return by_library();
+  }
   const collectives::TimedCall timed;
   return collectives::bcast(buffer, count, datatype, root, comm) ? MPI_SUCCESS : by_library();
 }
@@ -76,7 +91,8 @@ int iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype
     return collectives::iallreduce_by_library(
         in, out, count, datatype, operator_by_library(op, datatype, count), comm, request);
   };
-  if (collectives::LeftToLibrary::is_asked_for()) {
+  if (collectives::LeftToLibrary::is_asked_for() ||
+      collectives::is_left_to_library(Kind::iallreduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   if (collectives::iallreduce(in, out, count, datatype, op, comm, request)) {
@@ -126,6 +142,9 @@ int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, 
 }
 
 int MPI_Barrier(MPI_Comm comm) {
+  if (collectives::is_left_to_library(Kind::barrier, signature(comm))) {
+    return PMPI_Barrier(comm);
+  }
   const collectives::TimedCall timed;
   return collectives::barrier(comm) ? MPI_SUCCESS : PMPI_Barrier(comm);
 }
@@ -140,6 +159,9 @@ int MPI_Iallreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype da
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  if (collectives::is_left_to_library(Kind::ibarrier, signature(comm))) {
+    return PMPI_Ibarrier(comm, request);
+  }
   return collectives::ibarrier(comm, request) ? MPI_SUCCESS : PMPI_Ibarrier(comm, request);
 }
 
