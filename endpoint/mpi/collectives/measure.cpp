@@ -1,6 +1,6 @@
 // Compares the speed of the network and the MPI library when a communicator has got its group, at
 // all its ranks together and within a budget of time, by an experiment for each of a few sizes
-// (model/experiment.hpp). The network's very first calls are not timed.
+// (model/experiment.hpp). The very first calls are not timed.
 //
 // Only allreduces and barriers, which non-blocking calls need to know as well. Other kinds, other
 // sizes and what the budget does not reach are measured in the program's own calls
@@ -22,15 +22,16 @@ namespace {
 
 /// For all points of a communicator; documented in docs/guide/mpi.md.
 constexpr double budget_us = 250'000;
-/// A run has as many calls as fill this, but not so few that the cold ones dominate it.
-constexpr double run_us = 5'000;
+/// A round has as many calls each way as fill this, but not so few that the cold ones dominate it.
+constexpr double round_us = 7'500;
 constexpr double least_calls = 4;
 constexpr double least_long_calls = 2;
-/// The network is warmed up for this time, or this number of calls: the first ten take up to twice
-/// as long as all others.
+/// Both ways are warmed up for this time, or this number of calls: the network's first ten take up
+/// to twice as long as all others, and the library may have to make connections.
 constexpr double warm_up_us = 5'000;
-constexpr std::size_t most_warm_up_calls = 48;
-constexpr std::size_t warm_up_calls = 12; ///< between two looks at the clock
+constexpr std::size_t most_warm_up_calls = 64;
+constexpr std::size_t network_calls = 12; ///< between two looks at the clock
+constexpr std::size_t library_calls = 4;
 /// From this size on the bytes dominate the time of a call.
 constexpr std::uint64_t large = 8 << 10;
 
@@ -67,10 +68,10 @@ double Communicator::measure() {
   };
   std::size_t warm = 0;
   while (warm < most_warm_up_calls && elapsed < warm_up_us) {
-    for (std::size_t i = 0; i < warm_up_calls; ++i) {
-      call(Kind::allreduce, Transport::network, sizeof(double));
+    for (std::size_t i = 0; i < network_calls + library_calls; ++i, ++warm) {
+      call(Kind::allreduce, i < network_calls ? Transport::network : Transport::library,
+           sizeof(double));
     }
-    warm += warm_up_calls;
     agree({});
   }
   double call_us = elapsed / static_cast<double>(warm);
@@ -90,7 +91,7 @@ double Communicator::measure() {
     }
     last_bytes = bytes;
     const double calls_each =
-        std::clamp(run_us / call_us, is_lengthy(bytes) ? least_long_calls : least_calls,
+        std::clamp(round_us / 2 / call_us, is_lengthy(bytes) ? least_long_calls : least_calls,
                    double{Experiment::run_calls});
     Experiment experiment(Experiment::Calls::at_start, Transport::library,
                           static_cast<std::size_t>(calls_each));
