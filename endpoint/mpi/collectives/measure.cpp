@@ -29,9 +29,9 @@ constexpr double least_long_calls = 2;
 /// Both ways are warmed up for this time, or this number of calls: the network's first ten take up
 /// to twice as long as all others, and the library may have to make connections.
 constexpr double warm_up_us = 5'000;
-constexpr std::size_t most_warm_up_calls = 64;
+constexpr std::size_t most_warm_up_calls = 56;
 constexpr std::size_t network_calls = 12; ///< between two looks at the clock
-constexpr std::size_t library_calls = 4;
+constexpr std::size_t library_calls = 2;
 /// From this size on the bytes dominate the time of a call.
 constexpr std::uint64_t large = 8 << 10;
 
