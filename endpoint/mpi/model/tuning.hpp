@@ -34,7 +34,7 @@ public:
 private:
   static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
   struct Range {
-    Kind kind; ///< a blocking one
+    Kind kind = Kind::allreduce; ///< a blocking one
     std::uint64_t from = 0;
     std::uint64_t to = no_limit; ///< the last
   };
