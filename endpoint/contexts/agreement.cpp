@@ -58,8 +58,11 @@ OfferWords Agreement::offer(NodeTable& table) {
   }
   const std::uint32_t first = first_entry();
   const std::uint32_t count = entries_of_page(layout_);
-  mine.owns_eager = table.take_eager(*pool_, id());
   mine.owns_reserve = state_ != State::eager && table.take_reserve(*pool_, id());
+  // Later both or none: the one that has the reserve everywhere has the eager parts, too, unless an
+  // agreement waits with them for a late member.
+  mine.owns_eager =
+      (state_ == State::eager || mine.owns_reserve) && table.take_eager(*pool_, id());
   mine.nothing_beyond = !table.has_tree_from(*pool_, first + count);
   mine.may_grow = table.may_grow(*pool_);
   for (std::uint32_t at = 0; at < count; ++at) {

@@ -84,7 +84,7 @@ bool NodeTable::refused(TreeName name) {
 
 bool NodeTable::moved(TreeName name, const TreeFacts& facts) {
   Tree* const tree = find_tree(name);
-  if (tree == nullptr || (tree->state != TreeState::ready && tree->state != TreeState::draining) ||
+  if (tree == nullptr || (tree->state != TreeState::ready && tree->state != TreeState::retiring) ||
       facts.slots != tree->facts.slots) {
     return false;
   }
@@ -103,13 +103,13 @@ bool NodeTable::ended(TreeName name) {
   return true;
 }
 
-bool NodeTable::drain(TreeName name) {
+bool NodeTable::retire(TreeName name) {
   Tree* const tree = find_tree(name);
   if (tree == nullptr || tree->state != TreeState::ready || tree->is_used() ||
       is_owned(pools_[tree->pool])) {
     return false;
   }
-  tree->state = TreeState::draining;
+  tree->state = TreeState::retiring;
   return true;
 }
 

@@ -6,7 +6,7 @@
 //            all nodes: it is given under the reserve, which one agreement at a time owns everywhere
 //   tree     vacant --assign--> asked --ready--> ready --ended--> ended --not used here--> vacant
 //                                 `--refused--> vacant              ^
-//                                              draining --ended-----'      (from ready: drain)
+//                                              retiring --ended-----'      (from ready: retire)
 //   use      a context of a process of this node
 //   tokens   of each pool: the eager parts and the reserve are owned by one agreement at a time
 //
@@ -64,7 +64,7 @@ struct TreeFacts {
   friend constexpr bool operator==(const TreeFacts&, const TreeFacts&) = default;
 };
 
-enum class TreeState : std::uint8_t { vacant, asked, ready, draining, ended };
+enum class TreeState : std::uint8_t { vacant, asked, ready, retiring, ended };
 
 /// A context of a process of this node.
 struct Use {
@@ -116,7 +116,7 @@ public:
   bool ended(TreeName name);
   /// Gives nothing of the tree out any more: its group is left soon. False: it is used here, or an
   /// agreement may have offered it.
-  bool drain(TreeName name);
+  bool retire(TreeName name);
   /// The ready tree without uses that was not used for longest; nullopt without any.
   [[nodiscard]] std::optional<TreeName> least_recently_used() const;
   /// The keeper of a tree has died: `process` is the keeper of the one that is returned; nullopt

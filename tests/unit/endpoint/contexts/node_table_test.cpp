@@ -48,7 +48,7 @@ protected:
   NodeTable::PoolNumber pool;
 };
 
-TEST_F(NodeTableTest, a_tree_is_given_out_from_ready_until_it_drains) {
+TEST_F(NodeTableTest, a_tree_is_given_out_from_ready_until_is_retired) {
   EXPECT_TRUE(table->is_vacant(pool, 0));
   ASSERT_TRUE(table->assign(pool, 0, first, me));
   EXPECT_FALSE(table->assign(pool, 0, second, me)) << "the entry has a tree";
@@ -58,7 +58,7 @@ TEST_F(NodeTableTest, a_tree_is_given_out_from_ready_until_it_drains) {
   EXPECT_TRUE(table->ready(first, facts));
   EXPECT_FALSE(table->ready(first, facts)) << "it is";
   EXPECT_EQ(table->free_parts(pool, 0), Partition(128).whole());
-  EXPECT_TRUE(table->drain(first));
+  EXPECT_TRUE(table->retire(first));
   EXPECT_EQ(table->free_parts(pool, 0), 0U);
   EXPECT_FALSE(table->is_vacant(pool, 0));
   EXPECT_TRUE(table->ended(first));
@@ -119,7 +119,7 @@ TEST_F(NodeTableTest, contexts_of_a_group_that_ended_are_over_and_hold_its_entry
 TEST_F(NodeTableTest, an_entry_stays_while_an_agreement_may_have_offered_it) {
   make(first, 0);
   ASSERT_TRUE(table->take_eager(pool, agreement(1)));
-  EXPECT_FALSE(table->drain(first));
+  EXPECT_FALSE(table->retire(first));
   EXPECT_TRUE(table->ended(first));
   EXPECT_FALSE(table->is_vacant(pool, 0));
   const Context context = take({ReductionId{64}, 8}); // as the result of its reduction says
@@ -232,10 +232,10 @@ TEST_F(NodeTableTest, the_least_recently_used_tree_goes_first_and_none_that_is_u
   EXPECT_EQ(table->least_recently_used(), first);
   const Context context = take({ReductionId{64}, 8});
   EXPECT_EQ(table->least_recently_used(), second);
-  EXPECT_FALSE(table->drain(first)) << "it is used";
+  EXPECT_FALSE(table->retire(first)) << "it is used";
   EXPECT_TRUE(table->release(me, context));
   EXPECT_EQ(table->least_recently_used(), second);
-  EXPECT_TRUE(table->drain(second));
+  EXPECT_TRUE(table->retire(second));
   EXPECT_EQ(table->least_recently_used(), first);
 }
 
