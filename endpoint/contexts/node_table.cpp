@@ -41,17 +41,21 @@ bool NodeTable::is_in_place(const Tree& tree) const {
          pools_[tree.pool].trees[tree.entry] == 1 + (&tree - trees_.data());
 }
 
-Tree* NodeTable::find_tree(TreeName name) {
+std::size_t NodeTable::index_of(TreeName name) const {
   const auto at = std::find(names_.begin(), names_.end(), name);
-  if (name == TreeName{} || at == names_.end()) {
-    return nullptr;
-  }
-  Tree& tree = trees_[static_cast<std::size_t>(at - names_.begin())];
-  return is_in_place(tree) ? &tree : nullptr;
+  const auto index = static_cast<std::size_t>(at - names_.begin());
+  return name != TreeName{} && at != names_.end() && is_in_place(trees_[index]) ? index
+                                                                                 : most_trees;
+}
+
+Tree* NodeTable::find_tree(TreeName name) {
+  const std::size_t index = index_of(name);
+  return index < most_trees ? &trees_[index] : nullptr;
 }
 
 const Tree* NodeTable::find(TreeName name) const {
-  return const_cast<NodeTable*>(this)->find_tree(name); // it changes nothing
+  const std::size_t index = index_of(name);
+  return index < most_trees ? &trees_[index] : nullptr;
 }
 
 bool NodeTable::ready(TreeName name, const TreeFacts& facts) {
@@ -280,11 +284,11 @@ void NodeTable::repair() {
 
 // ---- agreements ----
 
-bool NodeTable::is_owned(const Pool& pool) const {
+bool NodeTable::is_owned(const Pool& pool) {
   return !is_none(pool.eager) || !is_none(pool.reserve);
 }
 
-bool NodeTable::is_unused(const Pool& pool) const {
+bool NodeTable::is_unused(const Pool& pool) {
   return !is_owned(pool) && std::all_of(pool.waiting.begin(), pool.waiting.end(), is_none) &&
          std::all_of(pool.trees.begin(), pool.trees.end(),
                      [](std::uint16_t index) { return index == 0; });
@@ -299,8 +303,7 @@ std::optional<NodeTable::PoolNumber> NodeTable::open(NodeSet nodes) {
     at = std::find(sets_.begin(), sets_.end(), NodeSet{});
   }
   if (at == sets_.end()) { // one whose trees have all gone gives way
-    const auto unused = std::find_if(pools_.begin(), pools_.end(),
-                                     [this](const Pool& pool) { return is_unused(pool); });
+    const auto unused = std::find_if(pools_.begin(), pools_.end(), is_unused);
     if (unused == pools_.end()) {
       return std::nullopt;
     }
@@ -460,7 +463,7 @@ std::uint32_t NodeTable::contexts() const {
 }
 
 bool NodeTable::is_quiet() const {
-  return std::all_of(pools_.begin(), pools_.end(), [this](const Pool& pool) {
+  return std::all_of(pools_.begin(), pools_.end(), [](const Pool& pool) {
     return !is_owned(pool) && std::all_of(pool.waiting.begin(), pool.waiting.end(), is_none);
   });
 }

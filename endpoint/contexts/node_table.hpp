@@ -217,9 +217,11 @@ private:
   };
 
   [[nodiscard]] bool is_in_place(const Tree& tree) const;
+  /// `most_trees` if the table does not have it.
+  [[nodiscard]] std::size_t index_of(TreeName name) const;
   [[nodiscard]] Tree* find_tree(TreeName name);
-  [[nodiscard]] bool is_owned(const Pool& pool) const;
-  [[nodiscard]] bool is_unused(const Pool& pool) const;
+  [[nodiscard]] static bool is_owned(const Pool& pool);
+  [[nodiscard]] static bool is_unused(const Pool& pool);
   /// Makes the entries of ended trees vacant that are not used.
   void sweep(Pool& pool);
   void vacate(Tree& tree);

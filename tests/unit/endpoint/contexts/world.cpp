@@ -4,12 +4,10 @@
 
 namespace tributary::test {
 
-using contexts::Agreement;
 using contexts::Context;
 using contexts::NodeSet;
 using contexts::OfferWords;
 using contexts::Outcome;
-using contexts::Parent;
 using contexts::ParentIdentity;
 using contexts::ProcessId;
 using contexts::RangeSize;

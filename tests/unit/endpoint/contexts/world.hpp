@@ -169,7 +169,7 @@ private:
   void retire();
   void clean_up();
 
-  Random random_;
+  tributary::Random random_;
   Faults faults_;
   Seen seen_;
   std::string fault_;
