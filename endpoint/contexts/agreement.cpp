@@ -20,9 +20,21 @@ std::string_view text_of(Result result) {
   return "";
 }
 
+namespace {
+
+constexpr std::uint16_t last_page(Layout layout) {
+  return static_cast<std::uint16_t>(NodeTable::entries_per_pool / entries_of_page(layout) - 1);
+}
+static_assert(NodeTable::entries_per_pool % entries_of_page(Layout::summaries) == 0);
+static_assert(NodeTable::entries_per_pool % entries_of_page(Layout::units) == 0);
+
+} // namespace
+
 Agreement::Agreement(ProcessId process, const Request& request)
-    : process_(process), request_(request), page_(request.page) {
-  outcome_.page = request.page;
+    : process_(process), request_(request) {
+  request_.page = std::min(request.page, last_page(Layout::summaries));
+  page_ = request_.page;
+  outcome_.page = page_;
 }
 
 std::uint32_t Agreement::first_entry() const { return page_ * entries_of_page(layout_); }
@@ -152,11 +164,13 @@ std::optional<OfferWords> Agreement::search_in(NodeTable& table, const Offer& co
 }
 
 bool Agreement::turn_page(const Offer& common) {
+  // Whatever the result says: this node never offers that something is beyond the last page.
+  const bool was_last = common.nothing_beyond || page_ >= last_page(layout_);
   if (layout_ == Layout::units) {
     ++page_;
-    return !common.nothing_beyond;
+    return !was_last;
   }
-  if (!common.nothing_beyond) {
+  if (!was_last) {
     ++page_;
   } else if (!wrapped_) {
     wrapped_ = true;

@@ -143,7 +143,7 @@ private:
   Request request_;
   State state_ = State::eager;
   Layout layout_ = Layout::summaries;
-  std::uint16_t page_;
+  std::uint16_t page_ = 0;
   bool wrapped_ = false; ///< the search went on at page 0
   bool unowned_ = false; ///< eager parts were not owned everywhere, so some may be free
   bool grown_ = false;

@@ -2,8 +2,8 @@
 // here, and which agreement owns what is free. Plain data without pointers, so that it can stand in
 // memory that the processes share; a process without others has one of its own.
 //
-//   pool     the trees of one set of nodes. A tree's place in it is its *entry*, the same number at
-//            all nodes: it is given under the reserve, which one agreement at a time owns everywhere
+//   pool     the trees of one set of nodes. A tree's place in it is its *entry*, the same number
+//            at all nodes: it is given by an agreement that owns the reserve at all of them
 //   tree     vacant --assign--> asked --ready--> ready --ended--> ended --not used here--> vacant
 //                                 `--refused--> vacant              ^
 //                                              retiring --ended-----'      (from ready: retire)

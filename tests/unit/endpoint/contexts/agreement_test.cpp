@@ -442,6 +442,30 @@ TEST(Agreement, no_result_makes_a_node_give_ids_that_it_has_given) {
   }
 }
 
+TEST(Agreement, ends_also_where_a_member_always_says_that_there_is_another_page) {
+  constexpr std::uint64_t nothing_beyond = std::uint64_t{1} << 62U;
+  Nodes nodes(1);
+  static_cast<void>(nodes.agree());
+  while (nodes.agree(nodes.parent.next(RangeSize::full, true)).wanted.empty()) {
+  }
+  for (const std::uint16_t page : {0, 3, 19, 20, 65'535}) {
+    Agreement one(ProcessId{5}, {some_nodes, {Cookie{1}, 0}, page, RangeSize::half, false, page});
+    Agreement other(ProcessId{5}, {some_nodes, {Cookie{2}, 0}, page, RangeSize::full, true, page});
+    for (Agreement* const each : {&one, &other}) {
+      auto next = std::optional(each->begin(*nodes.tables[0]));
+      while (next) {
+        OfferWords result = *next;
+        result = {result[0] & ~nothing_beyond, 0, 0, 0};
+        next = each->reduced(*nodes.tables[0], result);
+      }
+      EXPECT_EQ(each->outcome().result, Result::used_up);
+      EXPECT_LE(each->outcome().reductions, 1U + 20 + 40);
+      EXPECT_LT(each->outcome().page, 20);
+    }
+  }
+  EXPECT_TRUE(nodes.tables[0]->is_quiet());
+}
+
 TEST(Agreement, a_node_whose_table_is_full_ends_it_for_all) {
   Nodes nodes(2);
   std::uint64_t set = 10;
