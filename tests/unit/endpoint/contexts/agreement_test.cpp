@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <set>
 #include <utility>
 #include <vector>
@@ -448,7 +449,7 @@ TEST(Agreement, ends_also_where_a_member_always_says_that_there_is_another_page)
   static_cast<void>(nodes.agree());
   while (nodes.agree(nodes.parent.next(RangeSize::full, true)).wanted.empty()) {
   }
-  for (const std::uint16_t page : {0, 3, 19, 20, 65'535}) {
+  for (const std::uint16_t page : std::initializer_list<std::uint16_t>{0, 3, 19, 20, 65'535}) {
     Agreement one(ProcessId{5}, {some_nodes, {Cookie{1}, 0}, page, RangeSize::half, false, page});
     Agreement other(ProcessId{5}, {some_nodes, {Cookie{2}, 0}, page, RangeSize::full, true, page});
     for (Agreement* const each : {&one, &other}) {
