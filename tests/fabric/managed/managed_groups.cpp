@@ -66,7 +66,7 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .name = group.name,
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
-                   .root_rank = std::nullopt,
+                   .root_rank = asks_for_root_,
                    .turn = rank == 0 ? std::optional(asks_for_turn_) : std::nullopt};
   request.rank = rank;
   request.nid = Topology::nid(group.hosts[rank]);
