@@ -9,6 +9,7 @@ from test_fabric_manager import JOB, Fabric
 from test_members import LEASE, told
 from test_mpi import Cluster, fabric_held, summary
 from test_python import SIZE, ranks
+from test_turned_groups import stop
 from tributary.cases import Skip
 from tributary.mpi_library import OPENMPI, Missing
 from tributary.network import wait_until
@@ -44,10 +45,7 @@ def test_a_member_of_one_that_dies_ends_that_one_alone(lab):
     assert all(host.poll() is None for host in lasting), "the other group has ended as well"
     at_end = int(lasting[0].stderr.readline().split()[1])
     next(line for line in lasting[0].stderr if int(line.split()[1]) > at_end)
-    for host in lasting:
-        host.terminate()
-    for host in lasting:
-        host.communicate(timeout=60)
+    stop(lasting)
     nothing_is_left(fabric)
 
 
