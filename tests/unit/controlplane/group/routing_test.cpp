@@ -1,4 +1,4 @@
-// From the last join to ready, failures in between, later repairs, and the choice of the root.
+// From the last join to ready, failures in between, and later repairs.
 #include "tests/unit/controlplane/group/registry_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,6 @@
 namespace tributary::test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 TEST(Routing, what_is_to_be_installed_is_on_disk_first) {
