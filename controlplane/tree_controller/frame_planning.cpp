@@ -78,12 +78,13 @@ std::string FramePlanning::memory_text(SwitchId at, std::uint64_t kept) const {
                     one.frames.bytes());
   }
   const std::uint64_t free = size - std::min(size, used);
-  const std::string for_others =
-      std::min(kept, free) > 0
-          ? fmt::format(", {} of which are kept for jobs that hold none there", std::min(kept, free))
+  const std::uint64_t for_others = std::min(kept, free);
+  const std::string kept_text =
+      for_others > 0
+          ? fmt::format(", {} of which are kept for jobs that hold none there", for_others)
           : std::string();
   return fmt::format("{} has {} bytes for wide frames and {} of them free{}{}", graph()[at].name,
-                     size, free, for_others, holders);
+                     size, free, kept_text, holders);
 }
 
 std::optional<SwitchId>

@@ -31,7 +31,8 @@ bool FirstSibling::is_first() {
   if (name_ || parent <= 1) { // 0 and 1: of another container, or nobody's child any more
     return true;
   }
-  const std::string name = fmt::format("tributary-mpi-{}-{}-{:x}-{}", getuid(), parent, job(), deed_);
+  const std::string name =
+      fmt::format("tributary-mpi-{}-{}-{:x}-{}", getuid(), parent, job(), deed_);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
