@@ -21,7 +21,7 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
       "or "
       "kinds with ranges of bytes such as 'allreduce:8-65536,barrier'; kinds are allreduce, "
       "reduce, bcast, barrier, "
-      "reduce_scatter_block",
+      "reduce_scatter_block, reduce_scatter",
       word, text));
 }
 
