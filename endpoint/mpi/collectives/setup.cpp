@@ -25,7 +25,7 @@ namespace {
 
 /// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 6; ///< version of everything that ranks share besides
+constexpr std::uint32_t protocol_version = 7; ///< version of everything that ranks share besides
                                               ///< MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
