@@ -65,8 +65,7 @@ const char* tributary_error_string(int error) {
     return "the limit is reached; take completions, or give more in struct tributary_rdma_options";
   case TRIBUTARY_ERR_PEER_QUARANTINED:
     return "the fabric manager has quarantined this peer, because transfers with it failed again "
-           "and "
-           "again: no new transfers with it until the manager releases it";
+           "and again: no new transfers with it until the manager releases it";
   default: return "not an error code of libtributary";
   }
 }

@@ -16,7 +16,7 @@ TEST_F(Launched, GoesThroughItsPhasesInOrder) {
   greet();
   EXPECT_TRUE(launch.greeted());
   EXPECT_TRUE(sent_to(0, Kind::kJob).empty())
-      << "no node node gets notified before there is an allocation";
+      << "no node is notified before there is an allocation";
   messages::Value vni;
   vni.set_name("fm.vni");
   vni.set_number(1030);
