@@ -8,8 +8,8 @@
  * first ranks would run ahead of the last ones.
  *
  * The first calls of each point are not timed. Where paths are tried the warm-up lasts until the
- * network has won a first trial of long calls (docs/guide/mpi.md). Operations so long that seven
- * fill the seconds have no more calls.
+ * network has won a first experiment of long calls (docs/guide/mpi.md). Operations so long that
+ * seven fill the seconds have no more calls.
  *
  * Every rank writes FOLDER/rank<number>, a line of JSON for each point: median and mean of its
  * times, and with `calls` each of them, the warm-up's first. The first and the last element of each

@@ -13,8 +13,8 @@ from tributary.network import wait_until
 
 ALONE = True  # sixteen ranks use the whole machine
 # Rounds of the program after which its barriers and broadcasts, which were not measured before, are
-# in their first trial: eight calls of the MPI library, and three of the network.
-BEFORE_A_TRIAL, PROBE = 1_040, 11
+# in their first experiment: eight calls of the MPI library, and three of the network.
+BEFORE_AN_EXPERIMENT, PROBE = 1_040, 11
 SOURCE = Path(__file__).resolve().parent / "mpi_check.c"
 FORTRAN = SOURCE.with_name("mpi_fortran.f90")
 WRONG_ARGUMENTS = SOURCE.with_name("mpi_wrong_arguments.c")
@@ -158,7 +158,7 @@ def test_results_are_right_while_the_ways_are_measured(lab):
     # Unless the start found the network to be of no use, both paths have had calls of the program.
     assert "tuning, measured at the start" in err and here < calls, err
     cluster.nothing_left()
-    _, err = cluster.check(6, "rounds", BEFORE_A_TRIAL + 100, TRIBUTARY_MPI_TUNING="run")
+    _, err = cluster.check(6, "rounds", BEFORE_AN_EXPERIMENT + 100, TRIBUTARY_MPI_TUNING="run")
     fabric_held(cluster, err)
     here, calls = summary(err)
     assert 0 < here < calls and "the time of the MPI library was measured" in err, err
@@ -181,8 +181,8 @@ def choices(err, when):
 
 def test_all_ranks_come_to_the_same_choices(lab):
     cluster = Cluster(lab, OPENMPI, 3)
-    # Kinds are in the middle of a trial, before their first one, and behind it.
-    for rounds in (BEFORE_A_TRIAL + 5, BEFORE_A_TRIAL + 100):
+    # Kinds are in the middle of an experiment, before their first one, and behind it.
+    for rounds in (BEFORE_AN_EXPERIMENT + 5, BEFORE_AN_EXPERIMENT + 100):
         _, err = cluster.check(6, "rounds", rounds, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2)
         fabric_held(cluster, err)
         before, after = choices(err, "to be measured while it runs"), choices(err, "at the end")
@@ -195,7 +195,7 @@ def test_all_ranks_come_to_the_same_choices(lab):
 def test_all_ranks_have_the_same_choices_when_the_switch_dies_while_they_measure(lab):
     cluster = Cluster(lab, OPENMPI, 2)
     # The next calls are the network's first ones: those of a barrier's and a broadcast's probe.
-    loop = Loop(cluster, 4, held_after=BEFORE_A_TRIAL + PROBE - 3, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2, TRIBUTARY_MPI_TIMEOUT=1)
+    loop = Loop(cluster, 4, held_after=BEFORE_AN_EXPERIMENT + PROBE - 3, TRIBUTARY_MPI_TUNING="run", TRIBUTARY_MPI_VERBOSE=2, TRIBUTARY_MPI_TIMEOUT=1)
     cluster.switch.kill()
     loop.go_on()
     wait_until(lambda: "the fabric has failed" in loop.said.read_text(), "the library reports that the fabric has failed", 60)

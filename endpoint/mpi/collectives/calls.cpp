@@ -9,20 +9,10 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Counts a call that the MPI library makes, and stores that the next `calls_alike` similar calls
-/// go the same way.
-void leave(const Asked& asked, const CallCaches::Why& why, std::uint64_t calls_alike) {
-  Runtime::get()->count(asked.kind, why.reason);
-  if (asked.like) {
-    caches.add(asked.kind, *asked.like, why, calls_alike);
-  }
-}
-
 /// The communicator when a call of it goes through the network; requires that frames carry the
 /// call.
 Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint64_t bytes) {
   Runtime& runtime = *Runtime::get();
-  caches.close(&communicator, asked.kind, bytes);
   Reason reason = communicator.reason();
   if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Transport::library) {
     reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
@@ -30,12 +20,10 @@ Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint
   if (reason == Reason::none && !communicator.enter()) {
     reason = communicator.reason();
   }
+  runtime.count(asked.kind, reason);
   if (reason != Reason::none) {
-    leave(asked, {.reason = reason, .owner = &communicator, .bytes = bytes},
-          reason == Reason::timed ? 0 : communicator.calls_alike(asked.kind, bytes));
     return nullptr;
   }
-  runtime.count(asked.kind, Reason::none);
   runtime.count_bytes(bytes);
   return &communicator;
 }
@@ -53,14 +41,26 @@ bool decided(const Asked& asked, Communicator& communicator) {
 }
 
 /// What is known from an earlier similar call.
-const CallCaches::Known* known_of(const Asked& asked) {
+const CallCaches::Entry* known_of(const Asked& asked) {
   return asked.like ? caches.known(asked.kind, *asked.like) : nullptr;
 }
 
-void know(const Asked& asked, Communicator& communicator, const Plan& plan) {
-  if (asked.like) {
-    caches.know(asked.kind, *asked.like, {.owner = &communicator, .plan = plan});
+/// Stores that frames carry calls like this one, by this plan if it is a reduction.
+void store(const Asked& asked, Communicator& communicator, const Plan& plan, std::uint64_t bytes) {
+  if (!asked.like) {
+    return;
   }
+  Schedule* const schedule = communicator.schedule(asked.kind, bytes);
+  Reason left = communicator.reason();
+  if (left == Reason::none &&
+      (schedule != nullptr || communicator.known_way(asked.kind, bytes) == Transport::library)) {
+    left = Reason::slower;
+  }
+  caches.add(asked.kind, {.call = *asked.like,
+                          .owner = &communicator,
+                          .schedule = schedule,
+                          .reason = left,
+                          .plan = plan});
 }
 
 /// A reduction with a block for every rank has as many elements as all blocks together.
@@ -74,7 +74,8 @@ std::size_t elements_of(const Reduction& call, const Communicator& communicator)
 } // namespace
 
 Chosen choose(const Reduction& call) {
-  const Asked asked{call.kind, call.comm, signature(call.comm, call.count, call.datatype, call.op)};
+  const CallSignature like = signature(call.comm, call.count, call.datatype, call.op);
+  const Asked asked{call.kind, call.comm, like};
   if (const auto* const known = known_of(asked)) {
     auto& communicator = *static_cast<Communicator*>(known->owner);
     if (is_refused(call, communicator.rank(), communicator.size())) {
@@ -99,7 +100,8 @@ Chosen choose(const Reduction& call) {
   // First checks whether any group could carry it, so that no group is made for nothing.
   Verdict verdict = plan_reduction(operation, element, runtime->wanted_abilities());
   if (verdict.reason != Reason::none) {
-    leave(asked, {.reason = verdict.reason}, CallCache::without_end);
+    runtime->count(asked.kind, verdict.reason);
+    caches.add(asked.kind, {.call = like, .reason = verdict.reason, .plan = {}});
     return {};
   }
   if (!decided(asked, *communicator)) {
@@ -107,11 +109,11 @@ Chosen choose(const Reduction& call) {
   }
   verdict = plan_reduction(operation, element, communicator->abilities());
   if (communicator->reason() == Reason::none && verdict.reason != Reason::none) {
-    leave(asked, {.reason = verdict.reason, .owner = communicator}, 0);
+    runtime->count(asked.kind, verdict.reason);
     return {};
   }
-  know(asked, *communicator, verdict.plan);
   const std::size_t elements = elements_of(call, *communicator);
+  store(asked, *communicator, verdict.plan, elements * bytes_of(element));
   return {.communicator = admitted(asked, *communicator, elements * bytes_of(element)),
           .plan = verdict.plan,
           .elements = elements};
@@ -130,7 +132,7 @@ Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
   if (communicator == nullptr || !has_root(*communicator) || !decided(asked, *communicator)) {
     return nullptr;
   }
-  know(asked, *communicator, {});
+  store(asked, *communicator, {}, bytes);
   return admitted(asked, *communicator, bytes);
 }
 

@@ -71,7 +71,7 @@ bool Communicator::enter() {
     ++calls_;
     return true;
   }
-  caches.close(this);
+  caches.forget(this);
   reason_ = Reason::fabric_failed;
   return false;
 }
@@ -137,11 +137,11 @@ void Communicator::retire(Wait wait) {
   if (!team_) {
     return;
   }
-  caches.close(this);
+  caches.forget(this);
   drain();
   worker_.reset();
   if (makes_choices_ && !runtime_.settings().tuning) {
-    runtime_.remember(shape(), choices_.known());
+    runtime_.remember(nodes(), choices_.known());
     print_choices(reason_ == Reason::none ? "at the end" : "until the fabric failed");
   }
   if (wait == Wait::for_all && !hands_over_counts_) {

@@ -46,12 +46,15 @@ public:
   [[nodiscard]] Transport next_way(Kind kind, std::uint64_t bytes);
 
   /// Where calls of this kind and size go, as far as known: without an experiment, and uncounted.
-  [[nodiscard]] Transport known_way(Kind kind, std::uint64_t bytes) const;
+  [[nodiscard]] Transport known_way(Kind kind, std::uint64_t bytes) const {
+    return choices_.transport(kind, bytes);
+  }
 
-  /// Minimum number of following calls of this kind and size that go the same way as this one; a
-  /// caller that makes them without asking reports them afterwards (call_caches.hpp).
-  [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
-  void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
+  /// What decides where calls of this kind and length go; null: all of them go the same way
+  /// (call_caches.hpp).
+  [[nodiscard]] Schedule* schedule(Kind kind, std::uint64_t bytes) {
+    return reason_ == Reason::none ? choices_.schedule(kind, bytes) : nullptr;
+  }
 
   /// Whether the next call of the communicator is made here; false: the fabric has failed, so the
   /// MPI library makes this call and all later ones.
@@ -92,10 +95,9 @@ private:
   double measure(); ///< returns its duration in microseconds
   /// Collective: replaces each time by the mean of the ranks, the same at all of them.
   [[nodiscard]] std::vector<double> mean_of_all(std::span<const double> microseconds) const;
-  void agree(Kind kind, std::uint64_t bytes, const Experiment& experiment);
   void print_choices(std::string_view when) const;
-  /// Identifies how its ranks are placed on nodes.
-  [[nodiscard]] std::uint64_t shape() const;
+  /// The node of each rank: what is measured holds for communicators of the same.
+  [[nodiscard]] std::vector<std::uint32_t> nodes() const;
   [[nodiscard]] std::string name() const;
   void decide_alone();
 

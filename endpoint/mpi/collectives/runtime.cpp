@@ -207,15 +207,15 @@ Communicator* Runtime::of(MPI_Comm comm) {
   return made;
 }
 
-std::optional<Knowledge> Runtime::known_of(std::uint64_t shape) {
+std::optional<Knowledge> Runtime::known_of(const std::vector<std::uint32_t>& nodes) {
   const std::lock_guard lock(mutex_);
-  const auto found = known_.find(shape);
+  const auto found = known_.find(nodes);
   return found == known_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Runtime::remember(std::uint64_t shape, const Knowledge& known) {
+void Runtime::remember(const std::vector<std::uint32_t>& nodes, const Knowledge& known) {
   const std::lock_guard lock(mutex_);
-  known_.insert_or_assign(shape, known);
+  known_.insert_or_assign(nodes, known);
 }
 
 void Runtime::progress() {

@@ -79,9 +79,9 @@ public:
   /// Call it before a communicator is freed; collective over it.
   void retire(MPI_Comm comm);
 
-  /// What was measured in a communicator of this shape; nullopt if nothing was.
-  [[nodiscard]] std::optional<Knowledge> known_of(std::uint64_t shape);
-  void remember(std::uint64_t shape, const Knowledge& known);
+  /// What was measured in a communicator whose ranks are on these nodes; nullopt if nothing was.
+  [[nodiscard]] std::optional<Knowledge> known_of(const std::vector<std::uint32_t>& nodes);
+  void remember(const std::vector<std::uint32_t>& nodes, const Knowledge& known);
 
   void count(Kind kind, Reason reason, std::uint64_t calls = 1) {
     cells_[cell(kind, reason)] += calls;
@@ -128,8 +128,8 @@ private:
   Home home_;
   std::mutex progress_;
   std::mutex mutex_;
-  std::vector<Communicator*> all_;           ///< in order of creation
-  std::map<std::uint64_t, Knowledge> known_; ///< by shape
+  std::vector<Communicator*> all_;                        ///< in order of creation
+  std::map<std::vector<std::uint32_t>, Knowledge> known_; ///< by the nodes of the ranks
   std::array<std::atomic<std::uint64_t>, Statistics::size> cells_{};
 };
 

@@ -1,8 +1,9 @@
-// The caches of this process (model/caches.hpp), and the signature of MPI calls. Disabled in
+// The caches of this process (model/call_caches.hpp), and the signature of MPI calls. Disabled in
 // programs whose threads may call MPI at the same time, and where sums are to be reproducible:
 // there the MPI library's function alone does not make all calls that are left to the library.
 #pragma once
 
+#include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/model/call_caches.hpp"
 
 #include <cstdint>
@@ -12,7 +13,16 @@
 
 namespace tributary::mpi::collectives {
 
-extern CallCaches caches;
+inline constinit CallCaches caches;
+
+/// Whether this call is left to the MPI library, as the last one like it was; it is then counted.
+[[nodiscard]] inline bool is_left_to_library(Kind kind, const CallSignature& call) {
+  const Reason reason = caches.take(kind, call);
+  if (reason != Reason::none) {
+    Runtime::get()->count(kind, reason);
+  }
+  return reason != Reason::none;
+}
 
 /// A handle of MPI: a pointer or a number, depending on the library.
 template <typename Handle> std::uint64_t number_of(Handle handle) {

@@ -4,7 +4,15 @@
 
 #include "endpoint/mpi/model/experiment.hpp"
 
+#include <chrono>
+#include <utility>
+
 namespace tributary::mpi::collectives {
+
+using Clock = std::chrono::steady_clock;
+[[nodiscard]] inline double microseconds_since(Clock::time_point began) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - began).count();
+}
 
 /// A front end puts one around each of its blocking calls.
 class TimedCall {
@@ -12,12 +20,23 @@ public:
   TimedCall() = default;
   TimedCall(const TimedCall&) = delete;
   TimedCall& operator=(const TimedCall&) = delete;
-  ~TimedCall();
+  ~TimedCall() {
+    if (Experiment* const experiment = std::exchange(experiment_, nullptr)) {
+      experiment->took(microseconds_since(began_));
+    }
+  }
 
   /// This thread's current call belongs to the experiment; its time begins.
-  static void begin(Experiment& experiment);
+  static void begin(Experiment& experiment) {
+    experiment_ = &experiment;
+    began_ = Clock::now();
+  }
   /// Whether this thread's current call belongs to an experiment.
-  [[nodiscard]] static bool is_running();
+  [[nodiscard]] static bool is_running() { return experiment_ != nullptr; }
+
+private:
+  inline static thread_local Experiment* experiment_ = nullptr;
+  inline static thread_local Clock::time_point began_;
 };
 
 } // namespace tributary::mpi::collectives

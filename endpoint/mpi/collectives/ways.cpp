@@ -3,12 +3,10 @@
 #include "endpoint/mpi/collectives/communicator.hpp"
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
-#include "endpoint/mpi/collectives/shortcuts.hpp"
 #include "endpoint/mpi/collectives/timed_call.hpp"
 
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,13 +21,13 @@ void Communicator::choose_ways() {
   }
   choices_ = Choices(settings.corrections ? Choices::Corrections::while_it_runs
                                           : Choices::Corrections::none);
-  // Knowledge from another communicator of this shape, as its first rank has it.
+  // Knowledge from another communicator on these nodes, as its first rank has it.
   struct {
     Knowledge known{};
     std::uint8_t is_known = 0;
   } message;
   if (rank_ == 0) {
-    if (const auto known = runtime_.known_of(shape())) {
+    if (const auto known = runtime_.known_of(nodes())) {
       message = {.known = *known, .is_known = 1};
     }
   }
@@ -41,16 +39,16 @@ void Communicator::choose_ways() {
     when = settings.at_start ? fmt::format("measured at the start in {:.0f} ms", measure() / 1e3)
                              : "to be measured while it runs";
   }
-  runtime_.remember(shape(), choices_.known());
+  runtime_.remember(nodes(), choices_.known());
   print_choices(when);
 }
 
-std::uint64_t Communicator::shape() const {
-  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+std::vector<std::uint32_t> Communicator::nodes() const {
+  std::vector<std::uint32_t> nodes;
   for (const Place& place : places_) {
-    hash = (hash ^ place.node) * 0x100000001b3;
+    nodes.push_back(place.node);
   }
-  return hash;
+  return nodes;
 }
 
 void Communicator::print_choices(std::string_view when) const {
@@ -70,7 +68,7 @@ void Communicator::print_choices(std::string_view when) const {
 Transport Communicator::next_way(Kind kind, std::uint64_t bytes) {
   Experiment* experiment = choices_.experiment(kind, bytes);
   if (experiment != nullptr && experiment->block_is_over()) {
-    agree(kind, bytes, *experiment);
+    choices_.agree(kind, bytes, mean_of_all(experiment->times()));
     experiment = choices_.experiment(kind, bytes);
   }
   if (experiment == nullptr) {
@@ -80,41 +78,21 @@ Transport Communicator::next_way(Kind kind, std::uint64_t bytes) {
   return experiment->transport();
 }
 
-Transport Communicator::known_way(Kind kind, std::uint64_t bytes) const {
-  return choices_.transport(kind, bytes);
-}
-
 std::vector<double> Communicator::mean_of_all(std::span<const double> microseconds) const {
   // The program's mean time for a call. (The minimum would include neither the time that ranks wait
   // for each other, nor the cost of waking them.) Whole nanoseconds, for a sum of doubles may
   // differ from rank to rank.
-  std::vector<std::uint64_t> mine;
+  std::vector<std::uint64_t> ns;
   for (const double us : microseconds) {
-    mine.push_back(static_cast<std::uint64_t>(us * 1e3));
+    ns.push_back(static_cast<std::uint64_t>(us * 1e3));
   }
-  std::vector<std::uint64_t> all(mine.size());
-  PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM,
+  PMPI_Allreduce(MPI_IN_PLACE, ns.data(), static_cast<int>(ns.size()), MPI_UINT64_T, MPI_SUM,
                  comm_);
   std::vector<double> mean;
-  for (const std::uint64_t ns : all) {
-    mean.push_back(static_cast<double>(ns) / 1e3 / size_);
+  for (const std::uint64_t sum : ns) {
+    mean.push_back(static_cast<double>(sum) / 1e3 / size_);
   }
   return mean;
-}
-
-std::uint64_t Communicator::calls_alike(Kind kind, std::uint64_t bytes) const {
-  return reason_ == Reason::none ? choices_.calls_alike(kind, bytes) : CallCache::without_end;
-}
-
-void Communicator::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
-  if (reason_ == Reason::none) {
-    choices_.made_alike(kind, bytes, calls);
-  }
-}
-
-void Communicator::agree(Kind kind, std::uint64_t bytes, const Experiment& experiment) {
-  caches.close(this);
-  choices_.agree(kind, bytes, mean_of_all(experiment.times()));
 }
 
 } // namespace tributary::mpi::collectives

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
-#include <limits>
+#include <utility>
 
 namespace tributary::mpi {
 
 namespace {
 
-/// The first class whose calls are so long that one alone can be timed.
 constexpr std::size_t lengthy_class = 21; // 1 MiB
 
 /// What experiments may cost, as a share of the time of all calls.
@@ -28,124 +26,82 @@ constexpr std::uint64_t most_calls = 100'000;
 /// library that was faster there is tried again later.
 constexpr double clear_network_at_start = 2;
 constexpr double clear_library_at_start = 1.25;
-/// A network that was faster by this much at the longest known class is assumed to be faster at the
-/// next longer ones, too.
-constexpr double clear_below = 1.25;
+/// A network that takes at most this at the longest known class is assumed to be faster at the next
+/// longer ones, too.
+constexpr double clear_below = 0.8;
 constexpr std::size_t classes_above = 2;
 
-std::uint64_t smallest_of(std::size_t size) {
-  return size == 0 ? 0 : std::uint64_t{1} << (size - 1);
+Known known_from(const Comparison& comparison) {
+  return {.medians = comparison.medians(),
+          .rounds = comparison.rounds(),
+          .is_decided = comparison.is_decided(),
+          .winner = comparison.winner()};
 }
 
-Known known_from(const Comparison& comparison) {
-  const Round medians = comparison.medians();
-  return {.network_us = static_cast<float>(medians.network_us),
-          .library_us = static_cast<float>(medians.library_us),
-          .rounds = static_cast<std::uint16_t>(comparison.rounds()),
-          .is_decided = static_cast<std::uint8_t>(comparison.is_decided() ? 1 : 0),
-          .by_network =
-              static_cast<std::uint8_t>(comparison.winner() == Transport::network ? 1 : 0)};
+/// Time of the network over that of the MPI library.
+double ratio_of(const Known& known) {
+  constexpr double most = 100;
+  return std::clamp(known.medians.network_us / std::max(known.medians.library_us, 1e-3), 1 / most,
+                    most);
 }
 
 /// Time of the slower way over that of the faster one; 1: equal.
-double ratio_of(const Known& known) {
-  constexpr double most = 100;
-  const double less = std::min(known.network_us, known.library_us);
-  const double more = std::max(known.network_us, known.library_us);
-  return less > 0 ? std::min(more / less, most) : most;
-}
-
-/// Expected loss of an experiment, in calls of the faster way.
-double loss_of_experiment(std::size_t size, const Known& known) {
-  const double slower = ratio_of(known) - 1;
-  if (size >= lengthy_class) {
-    return slower;
-  }
-  const double behind = known.by_network != 0 ? 0 : Experiment::aftermath;
-  const double visit =
-      slower + 1 >= Experiment::hopeless
-          ? 0
-          : std::max(Experiment::run_calls * slower,
-                     std::min(Experiment::most_runs * Experiment::run_calls * slower,
-                              Experiment::most_lost));
-  return Experiment::probe_calls * slower + visit + behind;
-}
+double factor_of(const Known& known) { return std::max(ratio_of(known), 1 / ratio_of(known)); }
 
 std::uint64_t calls_that_pay(double loss, double part) {
   return static_cast<std::uint64_t>(std::min(loss / part, static_cast<double>(most_calls)));
 }
 
+/// Until the next experiment of a known class; its loss is reckoned in calls of the faster way.
 std::uint64_t calls_until_next(std::size_t size, const Known& known) {
-  return std::max(calls_that_pay(loss_of_experiment(size, known), share),
-                  size >= lengthy_class ? least_long_calls : least_calls);
+  const double slower = factor_of(known) - 1;
+  if (size >= lengthy_class) {
+    return std::max(calls_that_pay(slower, share), least_long_calls);
+  }
+  const double visit = slower + 1 >= Experiment::hopeless
+                           ? 0
+                           : std::max(Experiment::run_calls * slower, Experiment::most_lost);
+  const double behind = known.winner == Transport::network ? 0 : Experiment::aftermath;
+  return std::max(calls_that_pay(Experiment::probe_calls * slower + visit + behind, share),
+                  least_calls);
 }
 
 /// For an experiment that continues.
 std::uint64_t calls_until_next_block(std::size_t size, const Experiment& experiment) {
-  if (experiment.is_on_visit()) {
-    return 0;
-  }
-  if (experiment.challenger() == Transport::network) {
+  if (experiment.challenger() == Transport::network && !experiment.is_on_visit()) {
     return calls_that_pay(experiment.next_loss(), first_share);
   }
   // A rank that tries the MPI library is not slower than without us, so it may take the slower way
   // for now; but the network is to be compared when it is warm again.
-  return size >= lengthy_class ? 0 : least_calls;
+  return size >= lengthy_class || experiment.is_on_visit() ? 0 : least_calls;
 }
 
+/// For a class that goes this way by the measurement at the start, or by its neighbours.
 std::uint64_t calls_until_first(std::size_t size, const Known& known, Transport transport) {
   const bool by_network = transport == Transport::network;
-  if (known.is_decided != 0 &&
-      ratio_of(known) >= (by_network ? clear_network_at_start : clear_library_at_start)) {
-    return calls_until_next(size, known);
-  }
-  if (size >= lengthy_class) {
-    return long_calls_before_first;
-  }
-  return by_network ? calls_before_first
-                    : calls_that_pay(Experiment::aftermath + Experiment::most_lost, first_share);
+  const double clear = by_network ? clear_network_at_start : clear_library_at_start;
+  return known.is_decided && factor_of(known) >= clear ? calls_until_next(size, known)
+         : size >= lengthy_class                       ? long_calls_before_first
+         : by_network                                  ? calls_before_first
+                      : calls_that_pay(Experiment::aftermath + Experiment::most_lost, first_share);
 }
 
-Transport way_of(const Known& known) {
-  return known.by_network != 0 ? Transport::network : Transport::library;
+/// The known class next to `from`, in steps of 1 or -1; size_class_count: none.
+std::size_t next_known(const std::array<Known, size_class_count>& known, std::size_t from,
+                       std::size_t step) {
+  do {
+    from += step;
+  } while (from < size_class_count && known[from].rounds == 0);
+  return std::min(from, size_class_count);
 }
 
-/// Time of the network over that of the MPI library.
-double network_over_library(const Known& known) {
-  return known.network_us < known.library_us ? 1 / ratio_of(known) : ratio_of(known);
-}
-
-/// The way of a class `above` classes above the longest known one, where the network is faster. If
-/// its lead is smaller there than at the known class before, `from_before` classes below, it is
-/// assumed to shrink by the same factor from class to class. Without logarithms, as in way_between.
-Transport way_above(const Known& before, std::size_t from_before, const Known& longest,
-                    std::size_t above) {
-  const double growth = network_over_library(longest) / network_over_library(before);
-  double there = 1;
-  double limit = 1;
-  for (std::size_t i = 0; i < from_before; ++i) {
-    there *= network_over_library(longest);
-    limit /= clear_below;
+/// Without logarithms, whose last bits depend on the processor: all ranks must decide alike.
+double power(double base, std::size_t exponent) {
+  double product = 1;
+  for (; exponent > 0; --exponent) {
+    product *= base;
   }
-  for (std::size_t i = 0; i < above; ++i) {
-    there *= std::max(growth, 1.0);
-  }
-  return there <= limit ? Transport::network : Transport::library;
-}
-
-/// The way of a class between two known ones that go different ways, `from_below` classes above the
-/// one and `to_above` below the other: the ratio of the ways is assumed to change by the same
-/// factor from class to class. Without logarithms, whose last bits depend on the processor: all
-/// ranks must decide alike.
-Transport way_between(const Known& below, std::size_t from_below, const Known& above,
-                      std::size_t to_above) {
-  double there = 1;
-  double limit = 1;
-  for (std::size_t i = 0; i < from_below + to_above; ++i) {
-    there *= network_over_library(i < to_above ? below : above);
-    limit *= Comparison::needed_gain;
-  }
-  return there <= limit ? Transport::network : Transport::library;
+  return product;
 }
 
 } // namespace
@@ -154,6 +110,8 @@ std::size_t size_class(std::uint64_t bytes) {
   return std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(bytes)),
                                size_class_count - 1);
 }
+
+bool is_lengthy(std::uint64_t bytes) { return size_class(bytes) >= lengthy_class; }
 
 void Choices::set(Kind kind, std::uint64_t bytes, const Comparison& comparison) {
   known_[index_of(kind)][size_class(bytes)] = known_from(comparison);
@@ -166,7 +124,7 @@ void Choices::set(const Knowledge& known) {
 }
 
 void Choices::plan_first_experiments() {
-  for (std::size_t kind = 0; kind < kind_count; ++kind) {
+  for (std::size_t kind = 0; kind < blocking_kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
       plan_first_experiment(kind, size);
     }
@@ -179,14 +137,8 @@ void Choices::plan_first_experiment(std::size_t kind, std::size_t size) {
   // A way is used for a while before it is compared.
   schedule.calls = transport == schedule.transport ? schedule.calls : 0;
   schedule.transport = transport;
-  schedule.wait = calls_until_first(size, known_[kind][size], transport);
-}
-
-void Choices::plan_neighbours(std::size_t kind) {
-  for (std::size_t size = 0; size < size_class_count; ++size) {
-    if (known_[kind][size].rounds == 0 && schedules_[kind][size].experiment == nullptr) {
-      plan_first_experiment(kind, size);
-    }
+  if (corrections_ == Corrections::while_it_runs) {
+    schedule.wait = calls_until_first(size, known_[kind][size], transport);
   }
 }
 
@@ -194,50 +146,51 @@ bool Choices::is_hopeless() const {
   if (fixed_) {
     return fixed_->is_empty();
   }
-  constexpr float by_far = 1.3F;
-  const auto& allreduce = known_[index_of(Kind::allreduce)];
-  const bool to_the_longest = allreduce[size_class(longest_at_start)].rounds > 0;
-  bool hopeless = to_the_longest;
-  bool any = false;
-  for (const auto& kind : known_) {
-    for (const Known& one : kind) {
-      if (one.rounds > 0) {
-        any = any || one.by_network != 0;
-        hopeless = hopeless && one.network_us > by_far * one.library_us;
-      }
-    }
+  constexpr double by_far = 1.3;
+  const bool may_change = corrections_ == Corrections::while_it_runs;
+  if (may_change && known_[index_of(Kind::allreduce)][size_class(longest_at_start)].rounds == 0) {
+    return false;
   }
-  return corrections_ == Corrections::none ? !any : hopeless;
+  return std::all_of(known_.begin(), known_.end(), [&](const auto& kind) {
+    return std::all_of(kind.begin(), kind.end(), [&](const Known& one) {
+      return one.rounds == 0 ||
+             (may_change ? ratio_of(one) > by_far : one.winner == Transport::library);
+    });
+  });
 }
 
 Transport Choices::measured_way(std::size_t kind, std::size_t size) const {
   const auto& known = known_[kind];
-  const auto is_known = [](const Known& one) { return one.rounds > 0; };
-  const auto at = known.begin() + static_cast<std::ptrdiff_t>(size);
-  if (is_known(*at)) {
-    return way_of(*at);
+  if (known[size].rounds > 0) {
+    return known[size].winner;
   }
-  const auto above = std::find_if(at, known.end(), is_known);
-  const auto below_end = std::find_if(std::make_reverse_iterator(at), known.rend(), is_known);
-  if (below_end == known.rend()) {
-    return above == known.end() ? Transport::library : way_of(*above);
+  constexpr std::size_t none = size_class_count;
+  std::size_t below = next_known(known, size, static_cast<std::size_t>(-1));
+  std::size_t above = next_known(known, size, 1);
+  if (below == none) {
+    return above == none ? Transport::library : known[above].winner;
   }
-  const auto below = std::prev(below_end.base());
-  if (above == known.end()) {
-    const auto beyond = static_cast<std::size_t>(at - below);
-    if (beyond > classes_above || way_of(*below) == Transport::library) {
+  // The ratio of the ways is taken to change by the same factor from class to class. So its power
+  // of the distance between two known classes is a product of powers of their ratios.
+  double there = 0;
+  if (above != none) {
+    if (known[below].winner == known[above].winner) {
+      return known[below].winner;
+    }
+    there = power(ratio_of(known[below]) / Comparison::needed_gain, above - size) *
+            power(ratio_of(known[above]) / Comparison::needed_gain, size - below);
+  } else {
+    if (size - below > classes_above || known[below].winner == Transport::library) {
       return Transport::library;
     }
-    const auto before_end = std::find_if(std::make_reverse_iterator(below), known.rend(), is_known);
-    const auto before = before_end == known.rend() ? below : std::prev(before_end.base());
-    return way_above(*before, std::max<std::size_t>(static_cast<std::size_t>(below - before), 1),
-                     *below, beyond);
+    above = std::exchange(below, next_known(known, below, static_cast<std::size_t>(-1)));
+    there = ratio_of(known[above]) / clear_below;
+    if (below != none && ratio_of(known[below]) < ratio_of(known[above])) {
+      there =
+          power(there, size - below) / power(ratio_of(known[below]) / clear_below, size - above);
+    }
   }
-  if (way_of(*below) == way_of(*above)) {
-    return way_of(*below);
-  }
-  return way_between(*below, static_cast<std::size_t>(at - below), *above,
-                     static_cast<std::size_t>(above - at));
+  return there <= 1 ? Transport::network : Transport::library;
 }
 
 Transport Choices::transport(Kind kind, std::uint64_t bytes) const {
@@ -247,43 +200,31 @@ Transport Choices::transport(Kind kind, std::uint64_t bytes) const {
   return schedules_[index_of(kind)][size_class(bytes)].transport;
 }
 
-bool Choices::has_experiments(Kind kind) const {
-  return !fixed_ && corrections_ != Corrections::none && blocking(kind) == kind;
-}
-
-std::uint64_t Choices::calls_alike(Kind kind, std::uint64_t bytes) const {
-  const Schedule& schedule = schedules_[index_of(kind)][size_class(bytes)];
-  return has_experiments(kind) ? schedule.wait - std::min(schedule.calls, schedule.wait)
-                               : std::numeric_limits<std::uint64_t>::max();
-}
-
-void Choices::made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls) {
-  if (has_experiments(kind)) {
-    schedules_[index_of(kind)][size_class(bytes)].calls += calls;
-  }
+Schedule* Choices::schedule(Kind kind, std::uint64_t bytes) {
+  return fixed_ ? nullptr : &schedules_[index_of(kind)][size_class(bytes)];
 }
 
 Experiment* Choices::experiment(Kind kind, std::uint64_t bytes) {
-  if (!has_experiments(kind)) {
+  Schedule* const due = blocking(kind) == kind ? schedule(kind, bytes) : nullptr;
+  if (due == nullptr) {
     return nullptr;
   }
-  const std::size_t size = size_class(bytes);
-  auto& schedule = schedules_[index_of(kind)][size];
-  if (schedule.calls < schedule.wait) {
-    ++schedule.calls;
+  if (due->calls < due->wait) {
+    ++due->calls;
     return nullptr;
   }
-  if (schedule.experiment == nullptr) {
-    schedule.experiment = std::make_unique<Experiment>(
-        size >= lengthy_class ? Experiment::Calls::lengthy : Experiment::Calls::brief,
-        schedule.transport);
+  if (due->experiment == nullptr) {
+    due->experiment = std::make_unique<Experiment>(
+        is_lengthy(bytes) ? Experiment::Calls::lengthy : Experiment::Calls::brief, due->transport);
   }
-  return schedule.experiment.get();
+  return due->experiment.get();
 }
 
 void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> combined) {
   const std::size_t size = size_class(bytes);
-  auto& schedule = schedules_[index_of(kind)][size];
+  auto& schedules = schedules_[index_of(kind)];
+  auto& all_known = known_[index_of(kind)];
+  Schedule& schedule = schedules[size];
   Experiment& experiment = *schedule.experiment;
   experiment.agree(combined);
   schedule.calls = 0;
@@ -291,43 +232,41 @@ void Choices::agree(Kind kind, std::uint64_t bytes, std::span<const double> comb
     schedule.wait = calls_until_next_block(size, experiment);
     return;
   }
-  Known& known = known_[index_of(kind)][size];
+  Known& known = all_known[size];
   const Known now = known_from(experiment.comparison());
   schedule.experiment.reset();
-  // A result that has changed may change again soon.
-  schedule.experiments =
-      known.rounds > 0 && now.by_network != known.by_network ? 0 : schedule.experiments;
+  if (known.rounds > 0 && now.winner != known.winner) {
+    schedule.experiments = 0; // it may change again soon
+  }
   known = now;
-  schedule.transport = way_of(known);
+  schedule.transport = known.winner;
   constexpr std::uint32_t most_doublings = 8;
   schedule.wait = std::min(
       calls_until_next(size, known) << std::min(schedule.experiments, most_doublings), most_calls);
   ++schedule.experiments;
-  plan_neighbours(index_of(kind));
+  for (std::size_t other = 0; other < size_class_count; ++other) {
+    if (all_known[other].rounds == 0 && schedules[other].experiment == nullptr) {
+      plan_first_experiment(index_of(kind), other);
+    }
+  }
 }
 
 std::string Choices::fingerprint() const {
-  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-  const auto add = [&hash](std::uint64_t value) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      hash = (hash ^ ((value >> shift) & 0xFF)) * 0x100000001b3;
-    }
-  };
-  for (std::size_t kind = 0; kind < kind_count; ++kind) {
+  std::string all;
+  for (std::size_t kind = 0; kind < blocking_kind_count; ++kind) {
     for (std::size_t size = 0; size < size_class_count; ++size) {
       const Known& known = known_[kind][size];
       const Schedule& schedule = schedules_[kind][size];
-      add(std::bit_cast<std::uint32_t>(known.network_us));
-      add(std::bit_cast<std::uint32_t>(known.library_us));
-      add(known.rounds);
-      add(known.is_decided);
-      add(known.by_network);
-      add(static_cast<std::uint64_t>(schedule.transport));
-      add(schedule.calls);
-      add(schedule.wait);
-      add(schedule.experiments);
-      add(schedule.experiment == nullptr ? 0 : 1 + schedule.experiment->calls());
+      all += fmt::format("{} {} {} {} {} {} {} {} {} {};", known.medians.network_us,
+                         known.medians.library_us, known.rounds, known.is_decided,
+                         static_cast<int>(known.winner), static_cast<int>(schedule.transport),
+                         schedule.calls, schedule.wait, schedule.experiments,
+                         schedule.experiment == nullptr ? 0 : 1 + schedule.experiment->calls());
     }
+  }
+  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (const char byte : all) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
   }
   return fmt::format("{:016x}", hash);
 }
@@ -337,26 +276,21 @@ std::string Choices::text() const {
     return fixed_->text();
   }
   std::string text;
-  for (std::size_t k = 0; k < kind_count; ++k) {
-    const auto kind = static_cast<Kind>(k);
-    if (blocking(kind) != kind) {
-      continue;
-    }
-    text += fmt::format("  {}{}\n", name_of(kind),
-                        std::any_of(known_[k].begin(), known_[k].end(),
-                                    [](const Known& one) { return one.rounds > 0; })
-                            ? ""
-                            : ": nothing measured");
+  for (std::size_t kind = 0; kind < blocking_kind_count; ++kind) {
+    std::string lines;
     for (std::size_t size = 0; size < size_class_count; ++size) {
-      const Known& one = known_[k][size];
+      const Known& one = known_[kind][size];
       if (one.rounds > 0) {
-        text += fmt::format("    {:>10} bytes: {:11} (network {:.1f} us, MPI library {:.1f} us, "
-                            "{} round{}{})\n",
-                            smallest_of(size), one.by_network != 0 ? "network" : "MPI library",
-                            one.network_us, one.library_us, one.rounds, one.rounds == 1 ? "" : "s",
-                            one.is_decided != 0 ? "" : ", open");
+        lines += fmt::format("    {:>10} bytes: {:11} (network {:.1f} us, MPI library {:.1f} us, "
+                             "{} round{}{})\n",
+                             (std::uint64_t{1} << size) >> 1,
+                             one.winner == Transport::network ? "network" : "MPI library",
+                             one.medians.network_us, one.medians.library_us, one.rounds,
+                             one.rounds == 1 ? "" : "s", one.is_decided ? "" : ", open");
       }
     }
+    text += fmt::format("  {}{}\n{}", name_of(static_cast<Kind>(kind)),
+                        lines.empty() ? ": nothing measured" : "", lines);
   }
   return text;
 }

@@ -10,14 +10,9 @@
 // An experiment waits until as many calls have been made as make its loss a small share of their
 // time: two percent if both ways are known, five for the first experiment of a kind and size. Of
 // that one only the after-effects are known before, Experiment::aftermath calls of the library, and
-// the limit of its loss, Experiment::most_lost: so the network is first tried after 1,040 calls,
-// the library, where calls go through the network, after 30, and either in long calls after eight.
-// So a program that reduces in the network is nowhere slower by more than that.
-//
-// Until its experiment, a class without times of its own follows its known neighbours: between two
-// that agree it goes their way; between two that differ the ratio of the two ways is interpolated;
-// below the first it goes the first one's way; above the longest that one's way if that was clear,
-// up to four times its size; else to the library.
+// the limit of its loss, Experiment::most_lost: so the network is first tried after 1,040 calls.
+// The library, where calls go through the network, is tried after 30, and either in long calls
+// after eight. Until then a class without times of its own follows its known neighbours.
 //
 // Pure: times in, ways out. All ranks of a communicator must ask in the same order and pass the
 // same times, and then get the same answers.
@@ -31,6 +26,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,17 +41,36 @@ inline constexpr std::size_t size_class_count = 32;
 /// The class of a message: the number of bits of its length, so that each class reaches from a
 /// power of two to the next; the last one has all longer ones.
 [[nodiscard]] std::size_t size_class(std::uint64_t bytes);
+/// Whether calls of this size are so long that one alone can be timed.
+[[nodiscard]] bool is_lengthy(std::uint64_t bytes);
 
 /// Knowledge about one kind and class. Plain, as ranks send it to each other.
 struct Known {
-  float network_us = 0; ///< medians
-  float library_us = 0;
-  std::uint16_t rounds = 0; ///< number of rounds behind the times; 0: nothing is known
-  std::uint8_t is_decided = 0;
-  std::uint8_t by_network = 0; ///< 1: the network is used, 0: the library
+  Round medians;
+  std::uint64_t rounds = 0; ///< number of rounds behind the times; 0: nothing is known
+  bool is_decided = false;
+  Transport winner = Transport::library;
 };
-/// What is known of all kinds and classes.
-using Knowledge = std::array<std::array<Known, size_class_count>, kind_count>;
+/// What is known of all blocking kinds and classes.
+using Knowledge = std::array<std::array<Known, size_class_count>, blocking_kind_count>;
+
+/// Where the calls of one kind and class go outside experiments, and when the next block of an
+/// experiment is due. One cache line, for most calls need no other (call_caches.hpp).
+struct alignas(64) Schedule {
+  Transport transport = Transport::library;
+  std::uint64_t calls = 0; ///< calls that have waited for the block
+  std::uint64_t wait = std::numeric_limits<std::uint64_t>::max(); ///< calls to wait for before it
+  std::uint32_t experiments = 0;
+  std::unique_ptr<Experiment> experiment;
+
+  /// Whether the next call is left to the MPI library outside an experiment. `counts`: it is then
+  /// counted, as every blocking call.
+  [[nodiscard]] bool leaves(bool counts) {
+    const bool left = transport == Transport::library && (!counts || calls < wait);
+    calls += left && counts ? 1 : 0;
+    return left;
+  }
+};
 
 class Choices {
 public:
@@ -78,15 +93,13 @@ public:
 
   /// The way without an experiment; non-blocking kinds use only this.
   [[nodiscard]] Transport transport(Kind kind, std::uint64_t bytes) const;
+  /// What decides it, for callers that ask it instead; null: the environment does, for all calls of
+  /// this kind and length.
+  [[nodiscard]] Schedule* schedule(Kind kind, std::uint64_t bytes);
 
   /// The experiment that the next blocking call of this kind and size belongs to, if any. When its
   /// block is over the ranks must combine its times before the call: agree().
   [[nodiscard]] Experiment* experiment(Kind kind, std::uint64_t bytes);
-  /// Minimum number of following calls of this kind and size that belong to no experiment and go
-  /// the same way; a caller that makes them without asking reports their number afterwards. 0: none
-  /// is certain.
-  [[nodiscard]] std::uint64_t calls_alike(Kind kind, std::uint64_t bytes) const;
-  void made_alike(Kind kind, std::uint64_t bytes, std::uint64_t calls);
   /// Takes the combined times of the block. If that ends the experiment, the way may have changed.
   void agree(Kind kind, std::uint64_t bytes, std::span<const double> combined);
 
@@ -97,24 +110,14 @@ public:
   [[nodiscard]] std::string fingerprint() const;
 
 private:
-  [[nodiscard]] bool has_experiments(Kind kind) const;
-  struct Schedule {
-    Transport transport = Transport::library; ///< way of calls outside experiments
-    std::uint64_t calls = 0; ///< calls that have waited for the next block of an experiment
-    std::uint64_t wait = 0;  ///< calls to wait for before it
-    std::uint32_t experiments = 0;
-    std::unique_ptr<Experiment> experiment;
-  };
   [[nodiscard]] Transport measured_way(std::size_t kind, std::size_t size) const;
   void plan_first_experiments();
   void plan_first_experiment(std::size_t kind, std::size_t size);
-  /// Updates the unknown classes of a kind of which a class has become known.
-  void plan_neighbours(std::size_t kind);
 
   std::optional<Tuning> fixed_;
   Corrections corrections_ = Corrections::none;
   Knowledge known_{};
-  std::array<std::array<Schedule, size_class_count>, kind_count> schedules_;
+  std::array<std::array<Schedule, size_class_count>, blocking_kind_count> schedules_;
 };
 
 } // namespace tributary::mpi

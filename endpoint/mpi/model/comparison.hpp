@@ -27,6 +27,9 @@ struct Round {
   double library_us = 0;
 };
 
+/// 0 without any.
+[[nodiscard]] double median(std::vector<double> all);
+
 class Comparison {
 public:
   static constexpr double needed_gain = 0.9;
@@ -34,9 +37,7 @@ public:
   struct Rules {
     double clear = 2; ///< a round won by this factor is two steps
     int margin = 5;
-    std::size_t most_rounds = 16;
-    /// A round won by this factor decides alone. 0: none does.
-    double beyond_doubt = 0;
+    std::size_t most_rounds = 9;
   };
 
   /// `before`: the way that wins a tie.
@@ -45,18 +46,22 @@ public:
 
   void add(const Round& round);
 
-  [[nodiscard]] std::size_t rounds() const { return rounds_.size(); }
+  [[nodiscard]] std::size_t rounds() const { return ratios_.size(); }
   [[nodiscard]] bool is_decided() const;
   /// The winner of the rounds so far. Without any, the previous way.
   [[nodiscard]] Transport winner() const;
   /// The median of each way. Zeros without any rounds.
-  [[nodiscard]] Round medians() const;
+  [[nodiscard]] Round medians() const {
+    return {.network_us = median(network_us_), .library_us = median(library_us_)};
+  }
 
 private:
   Transport before_;
   Rules rules_;
-  std::vector<Round> rounds_;
-  int score_ = 0; ///< positive: for the network
+  std::vector<double> network_us_;
+  std::vector<double> library_us_;
+  std::vector<double> ratios_; ///< network over library
+  int score_ = 0;              ///< positive: for the network
 };
 
 } // namespace tributary::mpi

@@ -1,7 +1,7 @@
 // An experiment: a comparison between the way that calls of a kind and size go, the incumbent, and
-// the other one, the challenger, in calls that the program makes anyway. All ranks of a
-// communicator make the same calls in the same order, so that each knows from its own count which
-// way the next one goes (i the incumbent, c the challenger; capitals: not timed):
+// the other one, the challenger. All ranks of a communicator make the same calls in the same order,
+// so that each knows from its own count which way the next one goes (i the incumbent, c the
+// challenger; capitals: not timed):
 //
 //   short calls   iiiiiiii Ccc                          a visit: the probe,
 //                 cccccccccccc ...                      and more, while that loses little
@@ -9,16 +9,17 @@
 //                 cccccccccccc ...                      and more of it
 //   long calls    i c                                   a round
 //                 c i                                   the next one
+//   at the start  IIIIiiiiiiii CCCCcccccccc             a round, or fewer calls where they are slow
 //
 // A way that has not been used for a while is slower at first: connections have to be made, windows
 // opened, ranks leave the other way one after the other, and the kernel has moved them. With 16
 // ranks and 64 KiB the first five calls of an MPI library took up to twice as long as all others,
 // and where ranks are not bound to processors the first fifty. So a visit compares runs of calls,
-// without the quickest and the slowest of them. It begins with a short run, which decides only for
-// a challenger that is faster though it is cold, and against one that is slower by more than
-// coldness explains. Otherwise it continues immediately, as long as all its calls together lose no
-// more than `most_lost`: a challenger that is about as fast while it is cold costs nothing, and
-// shows its speed when it is warm. The last dozen calls count.
+// by their medians. It begins with a short run, which decides only for a challenger that is faster
+// though it is cold, and against one that is slower by more than coldness explains. Otherwise it
+// continues immediately, as long as all its calls together lose no more than `most_lost`: a
+// challenger that is about as fast while it is cold costs nothing, and shows its speed when it is
+// warm. The last dozen calls count.
 //
 // After a block (a part of a visit, or a round) the ranks combine their times, each call
 // separately, and feed the experiment the result. It is over when its comparison is decided; until
@@ -37,7 +38,7 @@ namespace tributary::mpi {
 
 class Experiment {
 public:
-  enum class Calls : std::uint8_t { brief, lengthy };
+  enum class Calls : std::uint8_t { brief, lengthy, at_start };
 
   /// Short calls: number of the challenger's calls in a probe, and in each block after it.
   static constexpr std::size_t probe_calls = 3;
@@ -52,8 +53,9 @@ public:
   /// A challenger slower by this factor is slower by more than coldness explains.
   static constexpr double hopeless = 3;
 
-  /// `before`: the way of such calls so far, the incumbent.
-  Experiment(Calls calls, Transport before);
+  /// `before`: the way of such calls so far, the incumbent. `run`: calls each way in a round at the
+  /// start.
+  Experiment(Calls calls, Transport before, std::size_t run = run_calls);
 
   /// Where the next call goes. Requires !block_is_over().
   [[nodiscard]] Transport transport() const { return block_[at_].transport; }
@@ -61,15 +63,15 @@ public:
   void took(double microseconds);
 
   [[nodiscard]] bool block_is_over() const { return at_ == block_.size(); }
+  [[nodiscard]] std::size_t block_calls() const { return block_.size(); }
   /// Times of the block at this rank; as many at all ranks.
   [[nodiscard]] std::span<const double> times() const { return times_; }
-  /// Takes the times combined over all ranks, in place of its own. Begins the next block unless the
-  /// comparison is decided.
+  /// Takes the times combined over all ranks, in place of its own, and begins the next block.
   void agree(std::span<const double> combined);
 
   [[nodiscard]] Transport challenger() const { return challenger_; }
   /// Number of calls made so far.
-  [[nodiscard]] std::size_t calls() const { return calls_before_ + at_; }
+  [[nodiscard]] std::size_t calls() const { return calls_; }
   /// In the midst of a visit, which has to continue immediately: in a pause the challenger would
   /// cool down.
   [[nodiscard]] bool is_on_visit() const { return part_ == Part::run; }
@@ -79,21 +81,20 @@ public:
   [[nodiscard]] const Comparison& comparison() const { return comparison_; }
 
 private:
-  enum class Part : std::uint8_t { probe, run, visit, round };
+  enum class Part : std::uint8_t { probe, run, visit, single, start };
   struct Step {
     Transport transport;
     bool is_timed;
   };
   void plan(Transport transport, std::size_t untimed, std::size_t timed);
   void plan_block();
-  void agree_on_round(std::span<const double> combined);
-  void agree_on_part(std::span<const double> combined);
-  [[nodiscard]] bool visit_continues() const;
-  void add_round(double incumbent, double challenger);
+  /// What twelve calls of the challenger lose if they are as slow as in the last block.
+  [[nodiscard]] double loss_of_run() const;
 
   Transport incumbent_;
   Transport challenger_;
   Part part_;
+  std::size_t run_;
   Comparison comparison_;
   double incumbent_us_ = 0; ///< time of the incumbent in this visit
   double slower_ = 1;       ///< time of the challenger over the incumbent's, in the last block
@@ -101,7 +102,7 @@ private:
   std::size_t runs_ = 0;    ///< runs of this visit
   std::vector<Step> block_;
   std::size_t at_ = 0; ///< calls made in the block
-  std::size_t calls_before_ = 0;
+  std::size_t calls_ = 0;
   std::vector<double> times_;
 };
 

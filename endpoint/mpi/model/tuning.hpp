@@ -8,20 +8,13 @@
 
 #include "endpoint/mpi/model/vocabulary.hpp"
 
-#include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tributary::mpi {
-
-/// A range of bytes, both ends inclusive.
-struct Range {
-  std::uint64_t from = 0;
-  std::uint64_t to = 0;
-  friend bool operator==(const Range&, const Range&) = default;
-};
 
 class Tuning {
 public:
@@ -33,15 +26,19 @@ public:
 
   /// A non-blocking kind follows its blocking one.
   [[nodiscard]] bool through_network(Kind kind, std::uint64_t bytes) const;
-
   /// Nothing goes through the network.
-  [[nodiscard]] bool is_empty() const;
-
+  [[nodiscard]] bool is_empty() const { return ranges_.empty(); }
   /// One line for each kind, with its ranges.
   [[nodiscard]] std::string text() const;
 
 private:
-  std::array<std::vector<Range>, kind_count> ranges_;
+  static constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+  struct Range {
+    Kind kind = Kind::allreduce; ///< a blocking one
+    std::uint64_t from = 0;
+    std::uint64_t to = no_limit; ///< the last
+  };
+  std::vector<Range> ranges_;
 };
 
 } // namespace tributary::mpi

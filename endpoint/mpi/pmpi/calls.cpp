@@ -23,7 +23,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
     return collectives::allreduce_by_library(in, out, count, datatype,
                                              operator_by_library(op, datatype, count), comm);
   };
-  if (collectives::caches.take(Kind::allreduce, signature(comm, count, datatype, op))) {
+  if (collectives::is_left_to_library(Kind::allreduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -41,7 +41,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MP
     return collectives::reduce_by_library(in, out, count, datatype,
                                           operator_by_library(op, datatype, count), root, comm);
   };
-  if (collectives::caches.take(Kind::reduce, signature(comm, count, datatype, op))) {
+  if (collectives::is_left_to_library(Kind::reduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -60,7 +60,8 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
     return collectives::reduce_scatter_block_by_library(
         in, out, count, datatype, operator_by_library(op, datatype, count), comm);
   };
-  if (collectives::caches.take(Kind::reduce_scatter_block, signature(comm, count, datatype, op))) {
+  if (collectives::is_left_to_library(Kind::reduce_scatter_block,
+                                      signature(comm, count, datatype, op))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -77,7 +78,7 @@ int bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Co
   const auto by_library = [&] {
     return collectives::bcast_by_library(buffer, count, datatype, root, comm);
   };
-  if (collectives::caches.take(Kind::bcast, signature(comm, count, datatype))) {
+  if (collectives::is_left_to_library(Kind::bcast, signature(comm, count, datatype))) {
     return by_library();
   }
   const collectives::TimedCall timed;
@@ -91,7 +92,7 @@ int iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype
         in, out, count, datatype, operator_by_library(op, datatype, count), comm, request);
   };
   if (collectives::LeftToLibrary::is_asked_for() ||
-      collectives::caches.take(Kind::iallreduce, signature(comm, count, datatype, op))) {
+      collectives::is_left_to_library(Kind::iallreduce, signature(comm, count, datatype, op))) {
     return by_library();
   }
   if (collectives::iallreduce(in, out, count, datatype, op, comm, request)) {
@@ -141,7 +142,7 @@ int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, 
 }
 
 int MPI_Barrier(MPI_Comm comm) {
-  if (collectives::caches.take(Kind::barrier, signature(comm))) {
+  if (collectives::is_left_to_library(Kind::barrier, signature(comm))) {
     return PMPI_Barrier(comm);
   }
   const collectives::TimedCall timed;
@@ -158,7 +159,7 @@ int MPI_Iallreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype da
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  if (collectives::caches.take(Kind::ibarrier, signature(comm))) {
+  if (collectives::is_left_to_library(Kind::ibarrier, signature(comm))) {
     return PMPI_Ibarrier(comm, request);
   }
   return collectives::ibarrier(comm, request) ? MPI_SUCCESS : PMPI_Ibarrier(comm, request);

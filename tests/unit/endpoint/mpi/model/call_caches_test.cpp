@@ -15,45 +15,33 @@ namespace {
 
 constexpr CallSignature a{.comm = 0x1000, .datatype = 7, .op = 9, .count = 4};
 
-struct Told {
-  std::uint64_t calls = 0;
-  int times = 0;
-  static void tell(Kind, const CallCaches::Why& why, std::uint64_t calls) {
-    auto& told = *static_cast<Told*>(why.owner);
-    told.calls += calls;
-    ++told.times;
-  }
-};
-
 class ACallCache : public ::testing::Test {
 protected:
-  void open(std::uint64_t calls) {
+  ACallCache() {
     caches.enable();
-    for (int look = 0; look < 2; ++look) {
-      caches.add(Kind::reduce, a, {.reason = Reason::slower, .owner = &told, .bytes = 16}, calls);
-    }
+    schedule.wait = 100;
   }
-  std::uint64_t taken(const CallSignature& call, std::uint64_t tries) {
+  void add(Kind kind, const CallSignature& call, Schedule* decides) {
+    caches.add(kind, {.call = call,
+                      .owner = &communicator,
+                      .schedule = decides,
+                      .reason = Reason::slower,
+                      .plan = {.type = 3}});
+  }
+  std::uint64_t taken(const CallSignature& call, std::uint64_t tries, Kind kind = Kind::reduce) {
     std::uint64_t count = 0;
     for (std::uint64_t i = 0; i < tries; ++i) {
-      count += caches.take(Kind::reduce, call) ? 1 : 0;
+      count += caches.take(kind, call) == Reason::slower ? 1 : 0;
     }
     return count;
   }
-  Told told;
-  CallCaches caches{Told::tell};
+  int communicator = 0;
+  Schedule schedule;
+  CallCaches caches;
 };
 
-TEST_F(ACallCache, IsOpenedByTheSecondLookThatComesToTheSame) {
-  caches.enable();
-  caches.add(Kind::reduce, a, {.owner = &told}, 5);
-  EXPECT_EQ(taken(a, 1), 0U);
-  caches.add(Kind::reduce, a, {.owner = &told}, 5);
-  EXPECT_EQ(taken(a, 1), 1U);
-}
-
 TEST_F(ACallCache, IsForCallsThatAreLikeIt) {
-  open(CallCache::without_end);
+  add(Kind::reduce, a, nullptr);
   for (const CallSignature& other : {CallSignature{0x1001, 7, 9, 4},
                                      {0x1000, 8, 9, 4},
                                      {0x1000, 7, 8, 4},
@@ -61,108 +49,99 @@ TEST_F(ACallCache, IsForCallsThatAreLikeIt) {
                                      {0x1000, 7, 9, 4 + (std::int64_t{1} << 32)}}) {
     EXPECT_EQ(taken(other, 1), 0U);
   }
-  EXPECT_FALSE(caches.take(Kind::allreduce, a));
+  EXPECT_EQ(taken(a, 1, Kind::allreduce), 0U);
   EXPECT_EQ(taken(a, 1'000), 1'000U);
 }
 
-TEST_F(ACallCache, EndsWhereATrialWouldBegin) {
-  open(3);
-  EXPECT_EQ(taken(a, 10), 3U);
-  EXPECT_EQ(told.times, 0) << "those are reported when it closes";
-  caches.close(&told);
-  EXPECT_EQ(told.calls, 3U);
+TEST_F(ACallCache, EndsWhereAnExperimentWouldBegin) {
+  add(Kind::reduce, a, &schedule);
+  EXPECT_EQ(taken(a, 1'000), 100U);
+  EXPECT_EQ(schedule.calls, 100U);
+  schedule.calls = 0;
+  EXPECT_EQ(taken(a, 1), 1U) << "it is over";
 }
 
-TEST_F(ACallCache, ThatIsClosedTellsOnceWhatTookIt) {
-  open(CallCache::without_end);
-  EXPECT_EQ(taken(a, 7), 7U);
-  caches.close(&told);
-  caches.close(&told);
+TEST_F(ACallCache, OfOneClassCountTogether) {
+  CallSignature b = a;
+  b.count = a.count + 1;
+  add(Kind::reduce, a, &schedule);
+  add(Kind::reduce, b, &schedule);
+  EXPECT_EQ(taken(a, 60), 60U);
+  EXPECT_EQ(taken(b, 60), 40U);
+}
+
+TEST_F(ACallCache, NeedsALookWhileTheClassGoesThroughTheNetwork) {
+  add(Kind::reduce, a, &schedule);
+  schedule.transport = Transport::network;
+  EXPECT_EQ(taken(a, 1), 0U);
+  EXPECT_EQ(schedule.calls, 0U) << "the look counts it";
+}
+
+TEST_F(ACallCache, CountsNoCallsThatDoNotBlock) {
+  add(Kind::iallreduce, a, &schedule);
+  EXPECT_EQ(taken(a, 1'000, Kind::iallreduce), 1'000U);
+  EXPECT_EQ(schedule.calls, 0U);
+}
+
+TEST_F(ACallCache, StoresNothingUnlessTheyAreEnabled) {
   caches.disable();
-  EXPECT_EQ(told.calls, 7U);
-  EXPECT_EQ(told.times, 1);
+  add(Kind::reduce, a, nullptr);
   EXPECT_EQ(taken(a, 1), 0U);
-}
-
-TEST_F(ACallCache, IsClosedByLooksAtItsKindAndSizeAlone) {
-  open(CallCache::without_end);
-  Told other;
-  caches.close(&other);
-  caches.close(&told, Kind::allreduce, 16);
-  caches.close(&told, Kind::reduce, 32);
-  EXPECT_EQ(taken(a, 1), 1U);
-  caches.close(&told, Kind::reduce, 31);
-  EXPECT_EQ(taken(a, 1), 0U) << "of the same class";
-}
-
-TEST_F(ACallCache, IsNotOpenedWhereNoCallIsCertain) {
-  open(0);
-  EXPECT_EQ(taken(a, 1), 0U);
-}
-
-TEST_F(ACallCache, IsNotOpenedUnlessTheyAreEnabled) {
-  for (int look = 0; look < 3; ++look) {
-    caches.add(Kind::reduce, a, {.owner = &told}, 5);
-  }
-  EXPECT_EQ(taken(a, 1), 0U);
+  EXPECT_EQ(caches.known(Kind::reduce, a), nullptr);
 }
 
 TEST_F(ACallCache, WhatIsKnownOfACallIsForgottenWithItsCommunicatorAlone) {
-  caches.know(Kind::reduce, a, {.owner = &told, .plan = {}});
-  EXPECT_EQ(caches.known(Kind::reduce, a), nullptr) << "they are not enabled";
-  caches.enable();
-  Told other;
+  int other = 0;
   CallSignature b = a;
   b.count = a.count + 1;
-  caches.know(Kind::reduce, a, {.owner = &told, .plan = {.type = 3, .op = 4}});
-  caches.know(Kind::reduce, b, {.owner = &other, .plan = {}});
+  add(Kind::reduce, a, &schedule);
+  caches.add(Kind::reduce, {.call = b, .owner = &other, .plan = {}});
   ASSERT_NE(caches.known(Kind::reduce, a), nullptr);
   EXPECT_EQ(caches.known(Kind::reduce, a)->plan.type, 3);
   EXPECT_EQ(caches.known(Kind::allreduce, a), nullptr);
-  caches.close(&told);
-  EXPECT_NE(caches.known(Kind::reduce, a), nullptr);
-  caches.forget(&told);
+  EXPECT_EQ(taken(b, 1), 0U) << "it has no reason to be left";
+  caches.forget(&communicator);
   EXPECT_EQ(caches.known(Kind::reduce, a), nullptr);
+  EXPECT_EQ(taken(a, 1), 0U);
   EXPECT_NE(caches.known(Kind::reduce, b), nullptr);
   caches.disable();
   EXPECT_EQ(caches.known(Kind::reduce, b), nullptr);
 }
 
-TEST_F(ACallCache, ThatIsForgottenHasToldWhatTookIt) {
-  open(CallCache::without_end);
-  EXPECT_EQ(taken(a, 3), 3U);
-  caches.forget(&told);
-  EXPECT_EQ(told.calls, 3U);
-  EXPECT_EQ(taken(a, 1), 0U);
+TEST_F(ACallCache, WithoutACommunicatorIsForAll) {
+  caches.add(Kind::reduce, {.call = a, .reason = Reason::slower, .plan = {}});
+  EXPECT_EQ(taken(a, 1), 1U);
+  EXPECT_EQ(caches.known(Kind::reduce, a), nullptr);
 }
 
 /// A rank of a communicator: its choices, and caches or none.
 class Rank {
 public:
-  Rank(std::uint64_t comm, CallCaches* caches) : comm_(comm), shortcuts_(caches) {}
+  Rank(std::uint64_t comm, CallCaches* caches) : comm_(comm), caches_(caches) {}
 
   struct Call {
     Kind kind;
     std::int32_t count; ///< of floats
   };
-  /// As offload/calls.cpp does. `combine` receives a block's times, and returns the combination
+  /// As collectives/calls.cpp does. `combine` receives a block's times, and returns the combination
   /// over all ranks.
   template <typename Combine>
   Transport call(const Call& call, double library_us, double network_us, const Combine& combine) {
     const CallSignature like{.comm = comm_, .datatype = 1, .op = 1, .count = call.count};
     const auto bytes = static_cast<std::uint64_t>(call.count) * sizeof(float);
-    if (shortcuts_ != nullptr && shortcuts_->take(call.kind, like)) {
+    if (caches_ != nullptr && caches_->take(call.kind, like) != Reason::none) {
       ++without_look;
       return Transport::library;
     }
-    if (shortcuts_ != nullptr) {
-      shortcuts_->close(this, call.kind, bytes);
+    if (caches_ != nullptr) {
+      caches_->add(call.kind, {.call = like,
+                               .owner = this,
+                               .schedule = choices.schedule(call.kind, bytes),
+                               .reason = Reason::slower,
+                               .plan = {}});
     }
     Experiment* experiment = choices.experiment(call.kind, bytes);
     if (experiment != nullptr && experiment->block_is_over()) {
-      if (shortcuts_ != nullptr) {
-        shortcuts_->close(this);
-      }
       choices.agree(call.kind, bytes, combine(experiment->times()));
       experiment = choices.experiment(call.kind, bytes);
     }
@@ -170,14 +149,8 @@ public:
         experiment != nullptr ? experiment->transport() : choices.transport(call.kind, bytes);
     if (experiment != nullptr) {
       experiment->took(transport == Transport::library ? library_us : network_us);
-    } else if (transport == Transport::library && shortcuts_ != nullptr) {
-      shortcuts_->add(call.kind, like, {.reason = Reason::slower, .owner = this, .bytes = bytes},
-                      choices.calls_alike(call.kind, bytes));
     }
     return transport;
-  }
-  static void tell(Kind kind, const CallCaches::Why& why, std::uint64_t calls) {
-    static_cast<Rank*>(why.owner)->choices.made_alike(kind, why.bytes, calls);
   }
 
   Choices choices{Choices::Corrections::while_it_runs};
@@ -185,7 +158,7 @@ public:
 
 private:
   std::uint64_t comm_;
-  CallCaches* shortcuts_;
+  CallCaches* caches_;
 };
 
 /// Two communicators whose ranks make the same calls: the first rank of each has no caches, the
@@ -196,7 +169,7 @@ TEST_P(CallCachesOfRanks, ChangeNoCallsTransport) {
   SCOPED_TRACE(testing::Message() << "seed " << GetParam());
   std::mt19937 random(GetParam());
   const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
-  std::array<CallCaches, 2> caches{CallCaches(Rank::tell), CallCaches(Rank::tell)};
+  std::array<CallCaches, 2> caches;
   std::vector<std::vector<std::unique_ptr<Rank>>> comms;
   for (std::uint64_t comm = 0; comm < 2; ++comm) {
     auto& ranks = comms.emplace_back();

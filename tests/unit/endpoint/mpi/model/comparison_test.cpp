@@ -49,20 +49,6 @@ TEST(Comparison, WithoutRoundsNothingChanges) {
   EXPECT_EQ(Comparison().medians().network_us, 0);
 }
 
-TEST(Comparison, ARoundBeyondDoubtDecidesAloneWhereThatIsARule) {
-  const Comparison::Rules rules{.beyond_doubt = 3};
-  for (const double other_us : {301.0, 299.0}) {
-    Comparison lost(Transport::library, rules);
-    lost.add({.network_us = other_us, .library_us = 100});
-    EXPECT_EQ(lost.is_decided(), other_us > 300);
-    EXPECT_EQ(lost.winner(), Transport::library);
-    Comparison won(Transport::library, rules);
-    won.add({.network_us = 100, .library_us = other_us});
-    EXPECT_EQ(won.is_decided(), other_us > 300);
-    EXPECT_EQ(won.winner(), Transport::network);
-  }
-}
-
 TEST(Comparison, ARoundThatWasDisturbedDecidesNothing) {
   int n = 0;
   const Comparison comparison = held([&] {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tributary::mpi::test {
@@ -132,9 +133,12 @@ TEST(Experiment, WhatDisturbsACallOrTwoOfARunDecidesNothing) {
   EXPECT_EQ(experiment.comparison().medians().network_us, 80);
 }
 
-TEST(Experiment, OneLongCallEachWayDecidesOnlyByFar) {
+TEST(Experiment, OneLongCallEachWayDecidesNothing) {
   Experiment far(Experiment::Calls::lengthy, Transport::library);
   EXPECT_EQ(agreed(far, 301'000, 100'000), "ln");
+  EXPECT_FALSE(far.comparison().is_decided());
+  EXPECT_NEAR(far.next_loss(), 2.01, 1e-9);
+  agreed(far, 301'000, 100'000);
   EXPECT_TRUE(far.comparison().is_decided());
   EXPECT_EQ(far.comparison().winner(), Transport::library);
   // As measured with 16 ranks on two nodes and 1 MiB: a library's call that was late.
@@ -147,6 +151,22 @@ TEST(Experiment, OneLongCallEachWayDecidesOnlyByFar) {
   agreed(experiment, 6'500, 5'000);
   EXPECT_TRUE(experiment.comparison().is_decided() &&
               experiment.comparison().winner() == Transport::library);
+}
+
+TEST(Experiment, AtTheStartRoundsOfCallsEachWayDecide) {
+  for (const auto& [run, round] :
+       {std::pair<std::size_t, std::string>{12, "LLLLllllllllNNNNnnnnnnnn"},
+        {4, "LlllNnnn"},
+        {2, "LlNn"}}) {
+    Experiment experiment(Experiment::Calls::at_start, Transport::library, run);
+    EXPECT_EQ(experiment.block_calls(), round.size());
+    for (int rounds = 0; rounds < 3; ++rounds) {
+      EXPECT_FALSE(experiment.comparison().is_decided()) << rounds << " rounds";
+      EXPECT_EQ(agreed(experiment, 40, 100), round);
+    }
+    EXPECT_TRUE(experiment.comparison().is_decided());
+    EXPECT_EQ(experiment.comparison().winner(), Transport::network);
+  }
 }
 
 TEST(Experiment, LongCallsTakeTurnsInBeingFirst) {
