@@ -55,7 +55,7 @@ Tuning Tuning::parse(std::string_view text) {
           fmt::format("'{}' in '{}' is not a tuning; it can be 'measure', 'start', 'run', 'print', "
                       "'always', 'never', or kinds with ranges of bytes such as "
                       "'allreduce:8-65536,barrier'; kinds are allreduce, reduce, bcast, barrier, "
-                      "reduce_scatter_block",
+                      "reduce_scatter_block, reduce_scatter",
                       word, text));
     }
     tuning.ranges_.push_back(range);
