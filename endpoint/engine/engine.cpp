@@ -28,7 +28,7 @@ private:
 
 Engine::Engine(link::Port& port, std::uint16_t ethertype)
     : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, no_slot) {
-  update_tree_filter();
+  port_->want_trees({});
 }
 
 void Engine::add(Protocol& protocol) {
@@ -53,7 +53,10 @@ Protocol* Engine::holder_of_unicast() const { return at(unicast_holder_); }
 void Engine::claim(Protocol& protocol, TreeNumber tree) {
   assert(holder_of(tree) == nullptr);
   tree_holders_[tree.value] = slot_of(protocol);
-  update_tree_filter();
+  if (std::ranges::find(wanted_trees_, tree) == wanted_trees_.end()) {
+    wanted_trees_.push_back(tree);
+    port_->want_trees(wanted_trees_);
+  }
 }
 
 void Engine::claim_unicast(Protocol& protocol) {
@@ -64,23 +67,24 @@ void Engine::claim_unicast(Protocol& protocol) {
 void Engine::release(Protocol& protocol) {
   const Index slot = slot_of(protocol);
   std::ranges::replace(tree_holders_, slot, no_slot);
-  update_tree_filter();
+  wants_fewer_trees_ = true;
   if (unicast_holder_ == slot) {
     unicast_holder_ = no_slot;
   }
 }
 
-void Engine::update_tree_filter() const {
-  std::vector<TreeNumber> claimed;
-  for (std::size_t tree = 0; tree < tree_holders_.size(); ++tree) {
-    if (tree_holders_[tree] != no_slot) {
-      claimed.push_back(TreeNumber{static_cast<std::uint16_t>(tree)});
-    }
+void Engine::want_claimed_trees() {
+  wants_fewer_trees_ = false;
+  const auto is_unclaimed = [this](TreeNumber tree) { return holder_of(tree) == nullptr; };
+  if (std::erase_if(wanted_trees_, is_unclaimed) > 0) {
+    port_->want_trees(wanted_trees_);
   }
-  port_->want_trees(claimed);
 }
 
 Engine::Round Engine::round(TimeNs now) {
+  if (wants_fewer_trees_) {
+    want_claimed_trees();
+  }
   const auto frames = port_->receive();
   hand_out(frames, now);
   // By index: a protocol may add others meanwhile.

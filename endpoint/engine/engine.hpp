@@ -93,7 +93,8 @@ private:
   [[nodiscard]] Index slot_of(const Protocol& protocol) const;
   [[nodiscard]] Protocol* at(Index slot) const;
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
-  void update_tree_filter() const;
+  /// The port need not receive frames of released trees any more.
+  void want_claimed_trees();
   void hand_out(std::span<const FrameView> frames, TimeNs now);
   /// Whether a protocol has more than a turn's frames.
   bool collect();
@@ -102,6 +103,10 @@ private:
   std::uint16_t ethertype_;
   std::vector<Slot> slots_; ///< indices are stable while a protocol is added
   std::vector<Index> tree_holders_;
+  /// What the port knows: claimed trees and, until the next round, released ones. A group that moves
+  /// releases its trees and claims them again, and loses no frame that arrives in between.
+  std::vector<TreeNumber> wanted_trees_;
+  bool wants_fewer_trees_ = false;
   Index unicast_holder_ = no_slot;
   std::size_t first_turn_ = 0; ///< the slot that sends first in the next round
   std::uint64_t frames_unclaimed_ = 0;
