@@ -27,9 +27,7 @@ private:
 } // namespace
 
 Engine::Engine(link::Port& port, std::uint16_t ethertype)
-    : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, no_slot) {
-  port_->want_trees({});
-}
+    : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, no_slot) {}
 
 void Engine::add(Protocol& protocol) {
   auto slot = std::ranges::find(slots_, nullptr, &Slot::protocol);
@@ -53,10 +51,6 @@ Protocol* Engine::holder_of_unicast() const { return at(unicast_holder_); }
 void Engine::claim(Protocol& protocol, TreeNumber tree) {
   assert(holder_of(tree) == nullptr);
   tree_holders_[tree.value] = slot_of(protocol);
-  if (std::ranges::find(wanted_trees_, tree) == wanted_trees_.end()) {
-    wanted_trees_.push_back(tree);
-    port_->want_trees(wanted_trees_);
-  }
 }
 
 void Engine::claim_unicast(Protocol& protocol) {
@@ -67,24 +61,12 @@ void Engine::claim_unicast(Protocol& protocol) {
 void Engine::release(Protocol& protocol) {
   const Index slot = slot_of(protocol);
   std::ranges::replace(tree_holders_, slot, no_slot);
-  wants_fewer_trees_ = true;
   if (unicast_holder_ == slot) {
     unicast_holder_ = no_slot;
   }
 }
 
-void Engine::want_claimed_trees() {
-  wants_fewer_trees_ = false;
-  const auto is_unclaimed = [this](TreeNumber tree) { return holder_of(tree) == nullptr; };
-  if (std::erase_if(wanted_trees_, is_unclaimed) > 0) {
-    port_->want_trees(wanted_trees_);
-  }
-}
-
 Engine::Round Engine::round(TimeNs now) {
-  if (wants_fewer_trees_) {
-    want_claimed_trees();
-  }
   const auto frames = port_->receive();
   hand_out(frames, now);
   // By index: a protocol may add others meanwhile.

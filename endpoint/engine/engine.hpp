@@ -17,8 +17,7 @@
 // Claims. The destination address alone selects the protocol (wire/fabric_address.hpp): a multicast
 // frame goes to the protocol that claimed its tree, a unicast frame to the one that claimed
 // unicasts. The protocol checks the rest of the frame. Hellos belong to no protocol; unclaimed
-// frames are counted. The port knows which trees are claimed, so that a raw socket
-// receives no frames of trees of other programs of the host.
+// frames are counted.
 //
 // Turns. A protocol writes at most Outlet::turn frames a round. Where the link takes no more, the
 // next round begins with the protocol whose turn it would have been, so that one that always has
@@ -93,8 +92,6 @@ private:
   [[nodiscard]] Index slot_of(const Protocol& protocol) const;
   [[nodiscard]] Protocol* at(Index slot) const;
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
-  /// The port need not receive frames of released trees any more.
-  void want_claimed_trees();
   void hand_out(std::span<const FrameView> frames, TimeNs now);
   /// Whether a protocol has more than a turn's frames.
   bool collect();
@@ -103,10 +100,6 @@ private:
   std::uint16_t ethertype_;
   std::vector<Slot> slots_; ///< indices are stable while a protocol is added
   std::vector<Index> tree_holders_;
-  /// What the port knows: claimed trees and, until the next round, released ones. A group that moves
-  /// releases its trees and claims them again, and loses no frame that arrives in between.
-  std::vector<TreeNumber> wanted_trees_;
-  bool wants_fewer_trees_ = false;
   Index unicast_holder_ = no_slot;
   std::size_t first_turn_ = 0; ///< the slot that sends first in the next round
   std::uint64_t frames_unclaimed_ = 0;

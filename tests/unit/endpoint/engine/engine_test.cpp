@@ -40,36 +40,6 @@ protected:
   FakeProtocol b;
 };
 
-// --- trees that the link is to receive ---
-
-using Wanted = std::vector<std::vector<unsigned>>;
-
-TEST_F(EngineTest, TheLinkReceivesTreesFromTheirClaimOn) {
-  EXPECT_EQ(link.wanted, (Wanted{{}, {1}, {1, 2}}));
-  engine.round(t0);
-  EXPECT_EQ(link.wanted.size(), 3U);
-}
-
-TEST_F(EngineTest, AProtocolThatMovesLosesNoFrameOfATreeThatItKeeps) {
-  engine.claim(a, TreeNumber{3});
-  link.wanted.clear();
-  engine.release(a);
-  engine.claim(a, TreeNumber{4});
-  engine.claim(a, TreeNumber{3});
-  EXPECT_EQ(link.wanted, (Wanted{{1, 2, 3, 4}})) << "its trees may carry frames at any time";
-  engine.round(t0);
-  EXPECT_EQ(link.wanted.back(), (std::vector<unsigned>{2, 3, 4}));
-}
-
-TEST_F(EngineTest, TheLinkReceivesNoReleasedTreesFromTheNextRoundOn) {
-  link.wanted.clear();
-  engine.release(a);
-  EXPECT_EQ(link.wanted, Wanted{});
-  engine.round(t0);
-  engine.round(t0);
-  EXPECT_EQ(link.wanted, Wanted{{2}});
-}
-
 // --- frames in ---
 
 TEST_F(EngineTest, EachProtocolGetsItsTreesFramesInOrderAndOnceABurst) {

@@ -133,13 +133,6 @@ public:
     return true;
   }
 
-  void want_trees(std::span<const TreeNumber> trees) noexcept override {
-    wanted.emplace_back();
-    for (const TreeNumber tree : trees) {
-      wanted.back().push_back(tree.value);
-    }
-  }
-
   void deliver(wire::FabricAddress to, std::uint64_t number) {
     std::byte* const frame = incoming_.emplace_back(frame_bytes).data();
     write_frame(frame, to, number);
@@ -157,8 +150,7 @@ public:
 
   std::size_t takes = ~std::size_t{0}; ///< this many more frames
   std::optional<link::LinkError> fails;
-  std::size_t looks = 0;                     ///< calls of may_receive
-  std::vector<std::vector<unsigned>> wanted; ///< trees of each call of want_trees
+  std::size_t looks = 0; ///< calls of may_receive
   std::function<void()> on_look;
   std::vector<std::pair<wire::FabricAddress, std::uint64_t>> sent;
 
