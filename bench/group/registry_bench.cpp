@@ -16,7 +16,7 @@ void from_first_join_to_ready(benchmark::State& state) {
     fixture.job();
     state.ResumeTiming();
     // Column by column, so that all groups wait until the last column; every group has hosts of its
-    // own, because a host is the root of one group only.
+    // own.
     for (std::uint32_t rank = 0; rank < size; ++rank) {
       for (std::uint32_t g = 0; g < groups; ++g) {
         const Nid nid{g * size + rank};

@@ -85,8 +85,8 @@ struct Group {
   TimeNs deadline = never; ///< of this state
   /// In destroying: the answer to requests that still wait for the group.
   Error end_reason;
-  /// Where all members have joined in receiving_join_req: the group that is being removed, and
-  /// whose root this one waits for.
+  /// Of a multicast in receiving_join_req: the one that is being removed, and whose root this one
+  /// waits for.
   std::string waits_for_root_of;
   /// Why the last change of its routes failed; "" if it did not.
   std::string error;

@@ -42,7 +42,9 @@ Error Registry::error_of(const Group& group, const Transition& result) {
 
 void Registry::enter(Group& group, GroupState state, TimeNs now) {
   if (state == GroupState::gone) {
-    const auto root = group.root ? std::optional(group.members.at(*group.root).nid) : std::nullopt;
+    const auto root = group.multicast && group.root
+                          ? std::optional(group.members.at(*group.root).nid)
+                          : std::nullopt;
     forget(group, now);
     if (root) {
       root_is_free(*root, now);
@@ -98,7 +100,7 @@ void Registry::forget(Group& group, TimeNs now) {
     rank_at_.erase({member.nid, group.id});
   }
   if (group.root) {
-    rooted_.erase(group.members.at(*group.root).nid);
+    roots_.remove(group.members.at(*group.root).nid, group);
   }
   for (const records::TreeRecord& tree : group.routes) {
     owner_.erase(tree.number);

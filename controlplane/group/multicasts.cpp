@@ -74,10 +74,9 @@ std::optional<Error> Registry::no_resources(const MulticastRequest& request, con
   if (tree_numbers_.in_use() == max_trees) {
     return no_number_left(max_trees, now);
   }
-  if (!choose_root(request.members, std::nullopt, rooted_) &&
-      gives_root_up(request.members, std::nullopt) == nullptr) {
-    return no_root(fmt::format("the multicast of job {}", job.id), request.members, std::nullopt,
-                   now);
+  if (!choose_root_of_multicast(request.members, roots_) &&
+      gives_root_up(request.members) == nullptr) {
+    return no_root(fmt::format("the multicast of job {}", job.id), request.members, now);
   }
   return std::nullopt;
 }

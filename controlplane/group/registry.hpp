@@ -138,8 +138,7 @@ public:
 
   /// Returns the group if it exists and agrees, otherwise creates it.
   Result<const Group*> create_group(const GroupRequest& request, TimeNs now);
-  /// Creates the group if necessary. Repeating the request is not a second join. If the last join
-  /// finds no root for the group, the group ends and the request gets the reason.
+  /// Creates the group if necessary. Repeating the request is not a second join.
   Result<const Group*> join(const JoinRequest& request, TimeNs now);
   /// nullptr when the group is gone by that.
   Result<const Group*> leave(std::string_view job, std::string_view group, std::uint32_t rank,
@@ -261,15 +260,15 @@ private:
                                                   TimeNs now) const;
 
   // routing.cpp
-  /// Starts the computation, or ends the group and returns why. If the only possible root is still
-  /// used by a group that is being removed, the computation starts after the removal.
+  /// Starts the computation, or ends the group and returns why. If the only possible root of a
+  /// multicast is still used by one that is being removed, the computation starts after the
+  /// removal.
   std::optional<Error> complete_if_all_there(Group& group, TimeNs now);
-  /// A group that is being removed and whose root this one could use; null if none.
-  [[nodiscard]] const Group* gives_root_up(std::span<const Nid> members,
-                                           std::optional<std::uint32_t> wanted) const;
+  /// A multicast that is being removed and whose root this one could use; null if none.
+  [[nodiscard]] const Group* gives_root_up(std::span<const Nid> members) const;
   void root_is_free(Nid nid, TimeNs now);
   [[nodiscard]] Error no_root(const std::string& whose, std::span<const Nid> members,
-                              std::optional<std::uint32_t> wanted, TimeNs now) const;
+                              TimeNs now) const;
   [[nodiscard]] std::optional<Error> give_numbers(Group& group, const Routes& routes, TimeNs now);
   [[nodiscard]] Error no_number_left(std::uint32_t limit, TimeNs now) const;
   [[nodiscard]] Cookie make_cookie(const Group& group) const;
@@ -311,7 +310,7 @@ private:
   std::map<GroupId, Group> groups_;
   /// The rank of a host in each of its groups.
   std::map<std::pair<Nid, GroupId>, std::uint32_t> rank_at_;
-  Roots rooted_;
+  Roots roots_;
   std::map<TreeNumber, GroupId> owner_;
   std::set<Nid> located_;
   std::set<GroupId> unanswered_; ///< groups with `Group::unanswered`

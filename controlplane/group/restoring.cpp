@@ -145,7 +145,7 @@ void Registry::resume(Group& group, TimeNs now) {
     compute_again(group);
   }
   if (group.root) {
-    rooted_.emplace(group.members.at(*group.root).nid, group.id);
+    roots_.add(group.members.at(*group.root).nid, group);
   }
   for (const auto& [rank, member] : group.members) {
     extend_lease(group, rank, now);

@@ -69,8 +69,9 @@ std::optional<Error> Registry::complete_if_all_there(Group& group, TimeNs now) {
   for (const auto& [rank, member] : group.members) {
     members.push_back(member.nid);
   }
-  const auto root = choose_root(members, group.wanted_root, rooted_);
-  const Group* const last = root ? nullptr : gives_root_up(members, group.wanted_root);
+  const auto root = group.multicast ? choose_root_of_multicast(members, roots_)
+                                    : choose_root(members, group.wanted_root, roots_);
+  const Group* const last = root ? nullptr : gives_root_up(members);
   if (last != nullptr) {
     journal_.note(group);
     group.waits_for_root_of = title(*last);
@@ -78,29 +79,23 @@ std::optional<Error> Registry::complete_if_all_there(Group& group, TimeNs now) {
     return std::nullopt;
   }
   if (!root) {
-    const Error why = no_root(title(group), members, group.wanted_root, now);
+    const Error why = no_root(title(group), members, now);
     end(group, Event::destroy, why, now);
     return why;
   }
   journal_.note(group);
   group.waits_for_root_of.clear();
   group.root = root;
-  rooted_.emplace(members[*root], group.id);
+  roots_.add(members[*root], group);
   apply(group, Event::completed, now);
   return std::nullopt;
 }
 
-const Group* Registry::gives_root_up(std::span<const Nid> members,
-                                     std::optional<std::uint32_t> wanted) const {
-  const std::size_t end = wanted ? *wanted + std::size_t{1} : members.size();
-  for (std::size_t rank = wanted.value_or(0); rank < end; ++rank) {
-    const auto holder = rooted_.find(members[rank]);
-    if (holder == rooted_.end()) {
-      continue;
-    }
-    const Group& group = groups_.at(holder->second);
-    if (group.state == GroupState::destroying) {
-      return &group;
+const Group* Registry::gives_root_up(std::span<const Nid> members) const {
+  for (const Nid member : members) {
+    const auto holder = roots_.multicast_at(member);
+    if (holder && groups_.at(*holder).state == GroupState::destroying) {
+      return &groups_.at(*holder);
     }
   }
   return nullptr;
@@ -118,24 +113,22 @@ void Registry::root_is_free(Nid nid, TimeNs now) {
   }
 }
 
-Error Registry::no_root(const std::string& whose, std::span<const Nid> members,
-                        std::optional<std::uint32_t> wanted, TimeNs now) const {
+Error Registry::no_root(const std::string& whose, std::span<const Nid> members, TimeNs now) const {
   constexpr std::size_t named = 8;
-  const std::size_t first = wanted.value_or(0);
-  const std::size_t end = wanted ? first + 1 : std::min(members.size(), named);
   std::string list;
-  for (std::size_t rank = first; rank < end; ++rank) {
-    const Group& holder = groups_.at(rooted_.at(members[rank]));
+  for (std::size_t rank = 0; rank < std::min(members.size(), named); ++rank) {
+    const Group& holder = groups_.at(roots_.multicast_at(members[rank]).value());
     list += fmt::format("{}rank {} (NID {}) is the root of {} ({}, {})", list.empty() ? "" : "; ",
                         rank, members[rank].value, title(holder), records::name_of(holder.state),
                         expiry(holder, now));
   }
-  if (!wanted && members.size() > named) {
+  if (members.size() > named) {
     list += fmt::format("; and so on for {} more", members.size() - named);
   }
   return {ErrorKind::exhausted,
-          fmt::format("03: {} has no root, for a host can be the root of one group only: {}", whose,
-                      list)};
+          fmt::format("03: {} has no root, for a host can be the root of one multicast only: {}; "
+                      "end one of them, or add a member that is no root",
+                      whose, list)};
 }
 
 // ---- routes ----

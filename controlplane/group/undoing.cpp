@@ -75,7 +75,7 @@ void Registry::undo_groups() {
 
 void Registry::derive_again() {
   rank_at_.clear();
-  rooted_.clear();
+  roots_.clear();
   unanswered_.clear();
   limits_ = {};
   leases_ = {};
@@ -98,7 +98,7 @@ void Registry::derive_again() {
       unanswered_.insert(id);
     }
     if (group.root) {
-      rooted_.emplace(group.members.at(*group.root).nid, id);
+      roots_.add(group.members.at(*group.root).nid, group);
     }
     limits_.set(id, group.deadline);
     for (const auto& [rank, member] : group.members) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace tributary::tree_controller {
@@ -22,6 +23,8 @@ constexpr std::uint32_t least_halved = 16;
 constexpr std::size_t memory_holders_named = 3;
 /// As in admission.cpp: trees added to the load of links to be avoided.
 constexpr std::size_t weight_of_narrow = 8;
+/// The part of a switch's memory that jobs with a place there leave to those without.
+constexpr std::uint64_t part_for_others = 8;
 
 /// Half the slots, or no wide frames if that is too few.
 WideFrames halved(WideFrames frames) {
@@ -42,7 +45,22 @@ void note_halved(group::WideFramesChoice& choice, const WideFrames& wanted,
 
 } // namespace
 
-std::string FramePlanning::memory_text(SwitchId at) const {
+std::uint64_t FramePlanning::kept_for_others(std::string_view job, SwitchId at) const {
+  std::set<std::string_view> with_a_place;
+  for (const trees::WideMemory::Holding& one : rooms_.memory.holders(at)) {
+    if (const group::Group* const group = rooms_.registry.find(one.tree)) {
+      with_a_place.insert(group->job);
+    }
+  }
+  const bool others_wait = std::ranges::any_of(rooms_.registry.jobs(), [&](const group::Job* each) {
+    return !each->ending && each->multicast_limit > 0 && !with_a_place.contains(each->id);
+  });
+  return with_a_place.contains(job) && others_wait
+             ? rooms_.switches[at].limits.wide_memory() / part_for_others
+             : 0;
+}
+
+std::string FramePlanning::memory_text(SwitchId at, std::uint64_t kept) const {
   const std::uint64_t size = rooms_.switches[at].limits.wide_memory();
   const std::uint64_t used = rooms_.memory.used_bytes(at);
   std::string holders;
@@ -59,12 +77,18 @@ std::string FramePlanning::memory_text(SwitchId at) const {
                                        : "a group that has ended",
                     one.frames.bytes());
   }
-  return fmt::format("{} has {} bytes for wide frames and {} of them free{}", graph()[at].name,
-                     size, size - std::min(size, used), holders);
+  const std::uint64_t free = size - std::min(size, used);
+  const std::uint64_t for_others = std::min(kept, free);
+  const std::string kept_text =
+      for_others > 0
+          ? fmt::format(", {} of which are kept for jobs that hold none there", for_others)
+          : std::string();
+  return fmt::format("{} has {} bytes for wide frames and {} of them free{}{}", graph()[at].name,
+                     size, free, kept_text, holders);
 }
 
 std::optional<SwitchId>
-FramePlanning::without_room(const WideFrames& frames, bool in_switch,
+FramePlanning::without_room(std::string_view job, const WideFrames& frames, bool in_switch,
                             std::span<const trees::PlannedTree> trees) const {
   std::map<SwitchId, std::uint64_t> wanted;
   for (const trees::PlannedTree& tree : trees) {
@@ -77,7 +101,8 @@ FramePlanning::without_room(const WideFrames& frames, bool in_switch,
     }
   }
   for (const auto& [at, bytes] : wanted) {
-    if (rooms_.memory.used_bytes(at) + bytes > rooms_.switches[at].limits.wide_memory()) {
+    const std::uint64_t taken = rooms_.memory.used_bytes(at) + kept_for_others(job, at);
+    if (taken + bytes > rooms_.switches[at].limits.wide_memory()) {
       return at;
     }
   }
@@ -100,13 +125,14 @@ FramePlanning::agreed_frames(const group::Group& group, bool in_switch,
   }
   const WideFrames wanted = choice.frames;
   std::optional<SwitchId> full;
-  while (const auto at =
-             choice.frames.any() ? without_room(choice.frames, in_switch, trees) : std::nullopt) {
+  while (const auto at = choice.frames.any()
+                             ? without_room(group.job, choice.frames, in_switch, trees)
+                             : std::nullopt) {
     full = at;
     choice.frames = halved(choice.frames);
   }
   if (full) {
-    note_halved(choice, wanted, memory_text(*full));
+    note_halved(choice, wanted, memory_text(*full, kept_for_others(group.job, *full)));
   }
   return choice;
 }
@@ -143,7 +169,7 @@ FramePlanning::agreed_in_switch(const group::Group& group,
   }
   if (!group.in_switch_results.wanted) {
     const WideFrames frames = agreed_frames(group, false, trees).frames;
-    if (frames.any() && without_room(frames, true, trees)) {
+    if (frames.any() && without_room(group.job, frames, true, trees)) {
       return {.in_switch = false,
               .why = fmt::format("it would have fewer than {} reductions in flight then, because "
                                  "{}; with --in-switch-results it has one all the same",

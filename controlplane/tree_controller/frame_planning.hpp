@@ -4,7 +4,8 @@
 // The members and the manager's file have set the limits; the switches on the trees, and the memory
 // of each, are added here. Where a switch has no room for the tree's place, slots are halved down
 // to `least_halved`; if that is not enough, the group runs without wide frames. In both cases the
-// note names the holders of the memory.
+// note names the holders of the memory. Jobs share it: a job that has a place in a switch leaves an
+// eighth of the memory there to jobs that have none, as long as there are some.
 //
 // Trees that are recomputed, after a fault or for a better path, keep the group's wide frames,
 // because its members cannot change them: they avoid switches without room, and if no path is left,
@@ -31,9 +32,11 @@
 #include "controlplane/turns/events.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::tree_controller {
@@ -90,11 +93,14 @@ public:
 
 private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.graph; }
-  /// Its memory size, and the holders.
-  [[nodiscard]] std::string memory_text(topology::SwitchId at) const;
-  /// A switch without room for the places of these trees, besides all that it holds.
+  /// Its memory size, and the holders. `kept`: bytes of the free ones that are for others.
+  [[nodiscard]] std::string memory_text(topology::SwitchId at, std::uint64_t kept = 0) const;
+  /// Bytes that a new group of this job leaves for other jobs there.
+  [[nodiscard]] std::uint64_t kept_for_others(std::string_view job, topology::SwitchId at) const;
+  /// A switch without room for the places of these trees of a new group of this job, besides all
+  /// that it holds.
   [[nodiscard]] std::optional<topology::SwitchId>
-  without_room(const records::WideFrames& frames, bool in_switch,
+  without_room(std::string_view job, const records::WideFrames& frames, bool in_switch,
                std::span<const trees::PlannedTree> trees) const;
   /// Parts with a place in their switch's memory.
   [[nodiscard]] static std::vector<multicast::TreePart>

@@ -17,7 +17,8 @@
 // Claims. The destination address alone selects the protocol (wire/fabric_address.hpp): a multicast
 // frame goes to the protocol that claimed its tree, a unicast frame to the one that claimed
 // unicasts. The protocol checks the rest of the frame. Hellos belong to no protocol; unclaimed
-// frames are counted.
+// frames are counted. The port is told which trees are claimed: a raw socket then receives no frames
+// of trees of other programs of the host.
 //
 // Turns. A protocol writes at most Outlet::turn frames a round. Where the link takes no more, the
 // next round begins with the protocol whose turn it would have been, so that one that always has
@@ -92,6 +93,7 @@ private:
   [[nodiscard]] Index slot_of(const Protocol& protocol) const;
   [[nodiscard]] Protocol* at(Index slot) const;
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
+  void tell_port() const;
   void hand_out(std::span<const FrameView> frames, TimeNs now);
   /// Whether a protocol has more than a turn's frames.
   bool collect();

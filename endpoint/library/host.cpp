@@ -186,25 +186,44 @@ tributary::library::MembershipAgent& tributary_host::agent() {
 
 void tributary_host::follow_moves(TimeNs now) {
   for (const auto& [ticket, membership] : agent_->take_moves()) {
-    for (const auto& group : groups_) {
-      if (!group->named || group->named->ticket != ticket) {
-        continue;
-      }
-      tributary::library::NamedGroup& named = *group->named;
-      try {
-        auto parameters = tributary::library::parameters_of(
-            *this, tributary::library::options_of(named, membership));
-        parameters.window = group->member.parameters().window;
-        throw_if_in_use(parameters, group.get());
-        group->member.move_to(parameters, now);
-        loop_.engine().release(*group);
-        claim(*group);
-        named.membership = membership;
-        named.error.clear();
-      } catch (const std::exception& error) {
-        named.error = error.what();
-      }
+    moves_.insert_or_assign(ticket, membership);
+  }
+  // Trees may change hands among the groups of this host, in any order, so all that move give
+  // theirs up first. The manager has given them to others, or to nobody.
+  for (const auto& group : groups_) {
+    if (group->named && moves_.contains(group->named->ticket)) {
+      loop_.engine().release(*group);
     }
+  }
+  std::erase_if(moves_,
+                [&](const auto& move) { return follow(move.first, move.second, now); });
+}
+
+bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
+                            const tributary::manager_client::Membership& membership, TimeNs now) {
+  const auto group = std::ranges::find_if(groups_, [&](const auto& each) {
+    return each->named && each->named->ticket == ticket;
+  });
+  if (group == groups_.end()) {
+    return true;
+  }
+  tributary::library::NamedGroup& named = *(*group)->named;
+  try {
+    auto parameters = tributary::library::parameters_of(
+        *this, tributary::library::options_of(named, membership));
+    parameters.window = (*group)->member.parameters().window;
+    throw_if_in_use(parameters, group->get());
+    (*group)->member.move_to(parameters, now);
+    claim(**group);
+    named.membership = membership;
+    named.error.clear();
+    return true;
+  } catch (const tributary::library::TreeInUse& error) {
+    named.error = error.what();
+    return false;
+  } catch (const std::exception& error) {
+    named.error = error.what();
+    return true;
   }
 }
 
@@ -281,20 +300,20 @@ void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view
   }
 }
 
-/// Makes room for frames as long as the group's, and for a window of them: an answer and a retry of
-/// every piece.
+/// Makes room for frames as long as the group's, and for the windows of all groups.
 void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                                    tributary::collective::GroupParameters& group) {
   if (!group.is_wide()) {
     return;
   }
   const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + group.payload);
-  const std::size_t frames = std::size_t{2} * group.slots * group.tree_count();
-  constexpr std::size_t around = 1024; // the kernel's overhead per frame
   drain(lock, "a group with wide frames can begin");
   tributary::link::Port& port = loop_.port();
-  const std::size_t wanted =
-      std::max<std::size_t>(frames * (group.payload + around), buffer_bytes_);
+  std::size_t wanted = tributary::library::receive_bytes(group);
+  for (const auto& other : groups_) {
+    wanted += tributary::library::receive_bytes(other->member.parameters());
+  }
+  wanted = std::max<std::size_t>(wanted, buffer_bytes_);
   port.enlarge(std::max(frame, port.longest_frame()), wanted);
   buffer_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, 1U << 30));
   if (port.longest_frame() < frame) {
@@ -327,6 +346,9 @@ void tributary_host::remove(tributary_group& group) {
   frames_unknown_ += group.frames_unknown;
   loop_.engine().remove(group);
   std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
+  if (!moves_.empty()) {
+    follow_moves(tributary::net::steady_now()); // one may have waited for its trees
+  }
 }
 
 void tributary_host::start(tributary_group& group,

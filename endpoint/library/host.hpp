@@ -19,6 +19,7 @@
 #include "endpoint/library/retransmit_agent.hpp"
 #include "tributary/tributary.h"
 
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -110,8 +111,12 @@ private:
   /// std::invalid_argument where the link does not support frames of that length.
   void make_room_for(tributary::engine::Loop::Lock& lock,
                      tributary::collective::GroupParameters& group);
-  /// Moves groups to the trees that the manager gave them.
+  /// Moves groups to the trees that the manager gave them. A group whose new tree another group of
+  /// this host still has waits until that one has moved or left.
   void follow_moves(tributary::TimeNs now);
+  /// Whether the move is over: done, or without a prospect.
+  bool follow(tributary::library::MembershipAgent::Ticket ticket,
+              const tributary::manager_client::Membership& membership, tributary::TimeNs now);
   /// Passes on the manager's news of groups, and ends those that have lost a member.
   void follow_news(tributary::TimeNs now);
   static void take_news(tributary_group& group, const tributary::manager_client::GroupNews& news,
@@ -127,6 +132,9 @@ private:
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups
   std::vector<std::unique_ptr<tributary_group>> groups_;
+  /// Moves that are not over.
+  std::map<tributary::library::MembershipAgent::Ticket, tributary::manager_client::Membership>
+      moves_;
   std::unique_ptr<tributary::library::MembershipAgent> agent_;
   std::unique_ptr<tributary::library::Rdma> rdma_;
   /// Exists where the environment has the address of the fabric manager.

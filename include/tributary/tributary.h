@@ -492,7 +492,8 @@ struct tributary_statistics {
   uint64_t refused;           /* in-switch results refused: incomplete, or not expected */
   uint64_t lost_results;      /* reports that a leaf has a result which the root missed */
   /* For the whole host: */
-  uint64_t host_frames_unknown; /* not a reduction frame, or of a tree not joined here */
+  uint64_t host_frames_unknown; /* not a reduction frame, or of a tree not joined here; with raw
+                                   sockets the kernel drops most of the latter uncounted */
   uint64_t host_kernel_drops;   /* frames the kernel dropped because no call read them in time */
 };
 TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,

@@ -30,6 +30,7 @@
 #pragma once
 
 #include "tributary/frame_view.hpp"
+#include "tributary/types.hpp"
 #include "tributary/wire/ethernet.hpp"
 
 #include <array>
@@ -107,6 +108,9 @@ public:
   /// size for received frames that wait. For ports that were opened for short frames. Cold:
   /// allocates. Requires that nothing is pending; frames from `receive` become invalid.
   virtual void enlarge(std::uint32_t /*longest_frame*/, std::size_t /*receive_buffer_bytes*/) {}
+  /// Of the multicast frames of reductions only those of these trees are wanted. Ports that share
+  /// their device with other programs need not receive the others; all other frames arrive. Cold.
+  virtual void want_trees(std::span<const TreeNumber> /*trees*/) noexcept {}
   /// Number of the longest frames that may wait before one is dropped.
   [[nodiscard]] virtual std::size_t receive_room() const { return burst_; }
   /// The source address for frames of this port.

@@ -1,6 +1,7 @@
 #include "lib/link/raw_socket.hpp"
 
 #include "lib/link/interface.hpp"
+#include "lib/link/tree_filter.hpp"
 #include "lib/link/wait.hpp"
 
 #include <linux/if_packet.h>
@@ -70,6 +71,10 @@ void RawSocket::enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_
     forget_buffers();
     make_buffers();
   }
+}
+
+void RawSocket::want_trees(std::span<const TreeNumber> trees) noexcept {
+  pass_only_trees(socket_.fd(), trees);
 }
 
 std::size_t RawSocket::receive_room() const {

@@ -55,6 +55,7 @@ UNDER = {
     "metrics": ADDRESS,
     "mpi": NEVER,
     "mpi_elsewhere": NEVER,
+    "one_root": NEVER,
     "pktgen": ADDRESS,
     "pktgen_queues": ADDRESS,
     "pktgen_rdma": THREAD,

@@ -4,6 +4,9 @@
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/collectives/shortcuts.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cstdlib>
 #include <string_view>
 #include <unistd.h>
@@ -207,6 +210,45 @@ Communicator* Runtime::of(MPI_Comm comm) {
   return made;
 }
 
+void Runtime::refused(const Refused& refused) {
+  const std::string what = fmt::format("{}: {}", refused.communicator, refused.why);
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (first_refusal_.empty()) {
+      first_refusal_ = what;
+    }
+    const bool known = told_of_a_refusal_.exchange(true, std::memory_order_relaxed);
+    first = refused.counts && !refused.told && !known && first_to_tell_.is_first();
+  }
+  if (refused.counts) {
+    ++cells_[Statistics::refused_at + static_cast<std::size_t>(refused.cause)];
+  }
+  if (first || (refused.counts && settings_.require)) {
+    say(fmt::format("{}: nothing is reduced in the network, for {}; further communicators without "
+                    "a group are counted at the end",
+                    refused.communicator, refused.why));
+  }
+  if (refused.counts && settings_.require) {
+    say(require_text);
+  }
+}
+std::string Runtime::some_refusal() {
+  int rank = 0;
+  int nobody = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &nobody);
+  int who = first_refusal_.empty() ? nobody : rank;
+  int lowest = nobody;
+  PMPI_Allreduce(&who, &lowest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (lowest == nobody) {
+    return {};
+  }
+  std::array<char, 1024> text{};
+  first_refusal_.copy(text.data(), text.size() - 1);
+  PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, lowest, MPI_COMM_WORLD);
+  return text.data();
+}
 std::optional<Knowledge> Runtime::known_of(const std::vector<std::uint32_t>& nodes) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(nodes);
@@ -264,8 +306,9 @@ void Runtime::end_world() {
   int size = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  const std::string refusal = some_refusal();
   if (rank == 0) {
-    print_summary(all, static_cast<std::uint64_t>(size));
+    print_summary(all, static_cast<std::uint64_t>(size), refusal);
   }
   cells_[Statistics::ranks_at] = 1;
   if (sessions_.empty()) {
@@ -317,7 +360,7 @@ void Runtime::end_last() {
   }
   const Statistics all = take_counts();
   if (calls_of(all) > 0) {
-    print_summary(all, all.cells[Statistics::ranks_at]);
+    print_summary(all, all.cells[Statistics::ranks_at], first_refusal_);
   }
   home_.close();
   PMPI_Comm_free_keyval(&key_);
@@ -351,7 +394,8 @@ void Runtime::hand_over_counts(MPI_Comm comm) {
   }
 }
 
-void Runtime::print_summary(const Statistics& all, std::uint64_t ranks) const {
+void Runtime::print_summary(const Statistics& all, std::uint64_t ranks,
+                            const std::string& refusal) const {
   if (settings_.verbose < 0) {
     return;
   }
@@ -361,6 +405,11 @@ void Runtime::print_summary(const Statistics& all, std::uint64_t ranks) const {
     text.pop_back();
   }
   say(text);
+  if (const std::string line =
+          refusal_line(all.refusals(), all.cells[Statistics::groups_at], refusal);
+      !line.empty()) {
+    say(line);
+  }
 }
 
 } // namespace tributary::mpi::collectives

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "endpoint/mpi/collectives/newer.hpp"
+#include "endpoint/mpi/intra_node/first_sibling.hpp"
 #include "endpoint/mpi/model/choices.hpp"
 #include "endpoint/mpi/model/plan.hpp"
 #include "endpoint/mpi/model/settings.hpp"
@@ -90,6 +91,20 @@ public:
   void count_rescue() { ++cells_[Statistics::recovered_at]; }
   void count_group() { ++cells_[Statistics::groups_at]; }
 
+  /// A communicator of several nodes got no group.
+  struct Refused {
+    std::string communicator; ///< its name
+    Refusal cause = Refusal::other;
+    std::string why;     ///< "rank 3 says: ..."
+    bool counts = false; ///< at one of its ranks, which may write a line
+    bool told = false;   ///< one of its ranks knows that a line was written about another one
+  };
+  /// Call it at all its ranks. The first writes a line, all are counted.
+  void refused(const Refused& refused);
+  [[nodiscard]] bool was_told_of_a_refusal() const {
+    return told_of_a_refusal_.load(std::memory_order_relaxed);
+  }
+
 private:
   explicit Runtime(bool in_world);
   void end_world();
@@ -100,7 +115,10 @@ private:
   static int forget(MPI_Comm comm, int key, void* state, void* extra);
   [[nodiscard]] Statistics take_counts();
   void add_counts(const Statistics& more);
-  void print_summary(const Statistics& all, std::uint64_t ranks) const;
+  void print_summary(const Statistics& all, std::uint64_t ranks,
+                     const std::string& refusal) const;
+  /// A refusal that one of the ranks of MPI_COMM_WORLD knows; collective over it.
+  [[nodiscard]] std::string some_refusal();
 
   /// The objects by which this library itself calls MPI, besides the program's communicators.
   struct Home {
@@ -131,6 +149,9 @@ private:
   std::vector<Communicator*> all_;                        ///< in order of creation
   std::map<std::vector<std::uint32_t>, Knowledge> known_; ///< by the nodes of the ranks
   std::array<std::atomic<std::uint64_t>, Statistics::size> cells_{};
+  std::atomic<bool> told_of_a_refusal_{false};
+  intra_node::FirstSibling first_to_tell_{"refused"};
+  std::string first_refusal_; ///< that this process knows of
 };
 
 /// Objects made from MPI's once, on first use; one per runtime, because MPI's objects end with it.

@@ -25,17 +25,21 @@ namespace {
 
 /// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node.
 constexpr std::size_t part_bytes = std::size_t{512} << 10;
-constexpr std::uint32_t protocol_version = 6; ///< version of everything that ranks share besides
+constexpr std::uint32_t protocol_version = 7; ///< version of everything that ranks share besides
                                               ///< MPI
 constexpr std::chrono::milliseconds connect_limit{2000};
 
-/// What every rank first sends about itself.
+/// Bits of `flags`.
+constexpr std::uint32_t has_world = 1; ///< MPI_COMM_WORLD exists
+constexpr std::uint32_t was_told = 2;  ///< knows of a line about a refused communicator
+
+/// What every rank first sends about itself. Its length is the same in all versions.
 struct Introduction {
   std::uint64_t node;
   std::uint64_t settings;
   std::uint32_t version;
-  std::uint32_t has_world; ///< 1: MPI_COMM_WORLD
-  std::uint64_t machine;   ///< identifies the machine, whose processors ranks share
+  std::uint32_t flags;
+  std::uint64_t machine; ///< identifies the machine, whose processors ranks share
 };
 
 /// Runs `work` on its own thread, while this one lets MPI make progress. Throws what it throws.
@@ -65,38 +69,39 @@ template <typename Work> void aside(Work&& work) {
 Setup::Setup(Runtime& runtime, Communicator& communicator)
     : runtime_(runtime), communicator_(communicator), comm_(communicator.comm_) {}
 
-template <typename Work> void Setup::together(bool here, Work&& work) {
-  std::string trouble;
+template <typename Work> void Setup::together(bool here, Refusal cause, Work&& work) {
+  Trouble trouble{.cause = cause, .text = {}};
   if (here) {
     try {
       work();
+    } catch (const intra_node::NoGroup& error) {
+      trouble = {.cause = error.cause(), .text = error.what()};
     } catch (const std::exception& error) {
-      trouble = error.what();
-      trouble = trouble.empty() ? "an error without words" : trouble;
+      trouble.text = error.what();
+      trouble.text = trouble.text.empty() ? "an error without words" : trouble.text;
     }
   }
   agree(trouble);
 }
 
-void Setup::agree(const std::string& trouble) {
+void Setup::agree(const Trouble& trouble) {
   const int none = communicator_.size();
-  int who = trouble.empty() ? none : communicator_.rank();
+  int who = trouble.text.empty() ? none : communicator_.rank();
   int first = none;
   PMPI_Allreduce(&who, &first, 1, MPI_INT, MPI_MIN, comm_);
   if (first == none) {
     return;
   }
-  std::array<char, 1024> text{};
-  trouble.copy(text.data(), text.size() - 1);
+  std::array<char, 1024> text{}; // ends with a 0 and the cause
+  trouble.text.copy(text.data(), text.size() - 2);
+  text.back() = static_cast<char>(trouble.cause);
   PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, first, comm_);
   communicator_.reason_ = Reason::setup_failed;
-  if (communicator_.rank() == 0) {
-    say(fmt::format("{}: nothing is reduced in the network, for rank {} says: {}",
-                    communicator_.name(), first, text.data()));
-    if (runtime_.settings().require) {
-      say("TRIBUTARY_MPI_REQUIRE is set, so the program ends here");
-    }
-  }
+  runtime_.refused({.communicator = communicator_.name(),
+                    .cause = refusal_from(text.back()),
+                    .why = fmt::format("rank {} says: {}", first, text.data()),
+                    .counts = communicator_.rank() == 0,
+                    .told = told_});
   if (runtime_.settings().require) {
     PMPI_Abort(comm_, EXIT_FAILURE);
   }
@@ -107,7 +112,8 @@ void Setup::find_nodes() {
   const Introduction mine{.node = node::node_identity(),
                           .settings = std::hash<std::string>()(runtime_.settings().common()),
                           .version = protocol_version,
-                          .has_world = runtime_.has_world() ? 1U : 0U,
+                          .flags = (runtime_.has_world() ? has_world : 0U) |
+                                   (runtime_.was_told_of_a_refusal() ? was_told : 0U),
                           .machine = node::machine_identity()};
   std::vector<Introduction> all(static_cast<std::size_t>(communicator_.size()));
   PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, comm_);
@@ -128,20 +134,23 @@ void Setup::find_nodes() {
   ranks_in_node_ = ranks[node_];
   nodes_ = static_cast<std::uint32_t>(ranks.size());
   communicator_.hands_over_counts_ = std::any_of(
-      all.begin(), all.end(), [](const Introduction& one) { return one.has_world == 0; });
+      all.begin(), all.end(), [](const Introduction& one) { return (one.flags & has_world) == 0; });
+  told_ = std::any_of(all.begin(), all.end(),
+                      [](const Introduction& one) { return (one.flags & was_told) != 0; });
   choose_spinning(std::count_if(all.begin(), all.end(), [&](const Introduction& one) {
     return one.machine == mine.machine;
   }));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].version != all[0].version) {
-      agree(fmt::format("rank {} has version {} of libtributary_mpi, rank 0 has {}", rank,
-                        all[rank].version, all[0].version));
+      agree({Refusal::ranks_differ,
+             fmt::format("rank {} has version {} of libtributary_mpi, rank 0 has {}", rank,
+                         all[rank].version, all[0].version)});
     }
     if (all[rank].settings != all[0].settings) {
-      agree(
-          fmt::format("rank {} and rank 0 have different settings: TRIBUTARY_MPI, _REQUIRE, _NAN, "
-                      "_TUNING, _TIMEOUT and TRIBUTARY_SUM must be the same at all ranks",
-                      rank));
+      agree({Refusal::ranks_differ,
+             fmt::format("rank {} and rank 0 have different settings: TRIBUTARY_MPI, _REQUIRE, "
+                         "_NAN, _TUNING, _TIMEOUT and TRIBUTARY_SUM must be the same at all ranks",
+                         rank)});
     }
   }
   if (nodes_ == 1) {
@@ -172,7 +181,7 @@ void Setup::refuse_foreigners() {
   PMPI_Group_translate_ranks(mine, communicator_.size(), ranks.data(), world, there.data());
   PMPI_Group_free(&mine);
   PMPI_Group_free(&world);
-  together(true, [&] {
+  together(true, Refusal::foreign_ranks, [&] {
     if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) {
       throw std::runtime_error("it has ranks that were not started with this one");
     }
@@ -194,7 +203,7 @@ void Setup::share_secret() {
 }
 
 void Setup::open_interface() {
-  together(leads(), [&] {
+  together(leads(), Refusal::no_interface, [&] {
     const std::string& interface = runtime_.settings().interface;
     if (interface.empty()) {
       throw std::runtime_error("TRIBUTARY_MPI_INTERFACE is not set: it names the interface that "
@@ -207,8 +216,9 @@ void Setup::open_interface() {
 void Setup::make_arena() {
   const std::string name = fmt::format("/tributary-{}-{}", secret_.substr(0, 16), node_);
   if (ranks_in_node_ == 1) {
-    together(true, [&] { arena_.emplace(node::Arena::alone(part_bytes)); });
-    agree("");
+    together(true, Refusal::no_shared_memory,
+             [&] { arena_.emplace(node::Arena::alone(part_bytes)); });
+    agree({});
     return;
   }
   const auto remove_name = [&] {
@@ -217,9 +227,9 @@ void Setup::make_arena() {
     }
   };
   try {
-    together(leads(),
+    together(leads(), Refusal::no_shared_memory,
              [&] { arena_.emplace(node::Arena::create(name, ranks_in_node_, part_bytes)); });
-    together(!leads(),
+    together(!leads(), Refusal::no_shared_memory,
              [&] { arena_.emplace(node::Arena::open(name, ranks_in_node_, part_bytes)); });
   } catch (const Stop&) {
     remove_name();
@@ -232,7 +242,7 @@ void Setup::connect_leaders() {
   const bool first = communicator_.rank() == 0;
   std::array<char, 4096> addresses{};
   std::optional<intra_node::Listener> listener;
-  together(first, [&] {
+  together(first, Refusal::no_connection, [&] {
     listener.emplace();
     listener->addresses().copy(addresses.data(), addresses.size() - 1);
   });
@@ -242,13 +252,13 @@ void Setup::connect_leaders() {
   const std::string name = fmt::format("rank {} on {}", communicator_.rank(), host.data());
   PMPI_Bcast(host.data(), static_cast<int>(host.size()), MPI_CHAR, 0, comm_);
   coordinator_name_ = fmt::format("rank 0 on {}", host.data());
-  together(leads() && !first, [&] {
+  together(leads() && !first, Refusal::no_connection, [&] {
     to_coordinator_.emplace(intra_node::connect_to(addresses.data(), connect_limit));
     if (!to_coordinator_->send(text_message(MessageType::hello, node_, secret_ + name))) {
       throw std::runtime_error("the leader of rank 0's node has disconnected");
     }
   });
-  together(first, [&] {
+  together(first, Refusal::no_connection, [&] {
     from_leaders_.resize(nodes_);
     leaders_.resize(nodes_);
     leaders_[0] = name;
@@ -273,7 +283,7 @@ void Setup::connect_leaders() {
 
 void Setup::join() {
   try {
-    together(leads(), [&] {
+    together(leads(), Refusal::other, [&] {
       // It waits for other nodes, whose leaders may need messages that MPI has not sent here yet.
       aside([&] {
         group_->join({.interface = runtime_.settings().interface,
@@ -344,10 +354,10 @@ void Setup::put_together() {
                        std::abort(); // the launcher notices it, and ends the other ranks
                      }});
     if (speaks) {
+      runtime_.count_group();
       team->coordinate(std::move(from_leaders_), std::move(leaders_), timeout / 2,
                        [name](const std::string& what) { say(fmt::format("{}: {}", name, what)); });
     }
-    runtime_.count_group();
   }
   communicator_.team_ = std::move(team);
 }
@@ -370,7 +380,7 @@ void Setup::run() {
   }
   communicator_.choose_ways();
   if (communicator_.reason_ == Reason::none && communicator_.choices_.is_hopeless()) {
-    // The group would be useless here, and another communicator may lack its root.
+    // The group would be useless here, and takes memory in switches that others may lack.
     communicator_.reason_ = Reason::slower;
     communicator_.retire(Communicator::Wait::for_all);
   }

@@ -12,6 +12,7 @@
 
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
 #include "endpoint/mpi/intra_node/team.hpp"
+#include "endpoint/mpi/model/refusal.hpp"
 
 #include <array>
 #include <deque>
@@ -45,10 +46,15 @@ private:
   void join();
   void put_together();
 
-  /// Runs `work` where `here` is true; when it throws at any rank, all stop, and rank 0 prints
-  /// where and why.
-  template <typename Work> void together(bool here, Work&& work);
-  void agree(const std::string& trouble);
+  /// A step that has failed at this rank.
+  struct Trouble {
+    Refusal cause = Refusal::other;
+    std::string text; ///< "": it has not
+  };
+  /// Runs `work` where `here` is true; when it throws at any rank, all stop, and the refusal is
+  /// counted. `cause`: unless the error names one.
+  template <typename Work> void together(bool here, Refusal cause, Work&& work);
+  void agree(const Trouble& trouble);
   [[nodiscard]] bool leads() const { return rank_in_node_ == 0; }
 
   Runtime& runtime_;
@@ -66,6 +72,8 @@ private:
   std::deque<intra_node::MessageStream> from_leaders_;
   std::vector<std::string> leaders_; ///< by node: "rank 4 on h2"; only at rank 0
   std::string coordinator_name_;
+  /// Whether a line about a refused communicator was written, as far as one of the ranks knows.
+  bool told_ = false;
 };
 
 } // namespace tributary::mpi::collectives

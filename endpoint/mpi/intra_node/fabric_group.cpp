@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <stdexcept>
 #include <thread>
 
 namespace tributary::mpi::intra_node {
@@ -29,6 +28,18 @@ std::string advice(int code) {
   }
 }
 
+Refusal cause_of(int code) {
+  switch (code) {
+  case TRIBUTARY_ERR_MANAGER_UNREACHABLE: return Refusal::manager_unreachable;
+  case TRIBUTARY_ERR_MANAGER_REFUSED: return Refusal::manager_refused;
+  case TRIBUTARY_ERR_NOT_READY: return Refusal::not_ready;
+  case TRIBUTARY_ERR_NOT_PERMITTED:
+  case TRIBUTARY_ERR_NO_INTERFACE:
+  case TRIBUTARY_ERR_INTERFACE_DOWN: return Refusal::no_interface;
+  default: return Refusal::other;
+  }
+}
+
 } // namespace
 
 FabricGroup::FabricGroup(const std::string& interface, std::uint32_t spin_usec) {
@@ -38,16 +49,17 @@ FabricGroup::FabricGroup(const std::string& interface, std::uint32_t spin_usec) 
   on.progress = TRIBUTARY_PROGRESS_THREAD;
   if (const int code = tributary_open(&on, &host_); code != TRIBUTARY_OK) {
     host_ = nullptr;
-    throw std::runtime_error(fmt::format("interface {} cannot be used: {}{}", interface,
-                                         tributary_last_error(nullptr), advice(code)));
+    throw NoGroup(Refusal::no_interface,
+                  fmt::format("interface {} cannot be used: {}{}", interface,
+                              tributary_last_error(nullptr), advice(code)));
   }
 }
 
 FabricGroup::~FabricGroup() { close(); }
 
 void FabricGroup::refuse(const std::string& what, int code) {
-  throw std::runtime_error(
-      fmt::format("{}: {}{}", what, tributary_last_error(host_), advice(code)));
+  throw NoGroup(cause_of(code),
+                fmt::format("{}: {}{}", what, tributary_last_error(host_), advice(code)));
 }
 
 void FabricGroup::join(const GroupSettings& settings) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "endpoint/mpi/model/plan.hpp"
+#include "endpoint/mpi/model/refusal.hpp"
 #include "tributary/tributary.h"
 
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace tributary::mpi::intra_node {
@@ -25,9 +27,19 @@ struct GroupSettings {
   std::optional<bool> in_switch_results{};
 };
 
+/// There is no group; the text has a hint.
+class NoGroup : public std::runtime_error {
+public:
+  NoGroup(Refusal cause, const std::string& text) : std::runtime_error(text), cause_(cause) {}
+  [[nodiscard]] Refusal cause() const { return cause_; }
+
+private:
+  Refusal cause_;
+};
+
 class FabricGroup {
 public:
-  /// Opens the interface. Throws std::runtime_error, whose text has a hint.
+  /// Opens the interface. Throws NoGroup.
   explicit FabricGroup(const std::string& interface, std::uint32_t spin_usec);
   FabricGroup(const FabricGroup&) = delete;
   FabricGroup& operator=(const FabricGroup&) = delete;

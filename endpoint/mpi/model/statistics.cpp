@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tributary::mpi {
 
 namespace {
@@ -16,6 +18,12 @@ std::uint64_t with_reason(const Statistics& all, Reason reason) {
 }
 
 } // namespace
+
+Refusals Statistics::refusals() const {
+  Refusals all{};
+  std::copy_n(cells.begin() + refused_at, all.size(), all.begin());
+  return all;
+}
 
 std::uint64_t calls_of(const Statistics& all) {
   std::uint64_t calls = 0;

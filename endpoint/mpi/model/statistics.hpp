@@ -2,6 +2,7 @@
 // printed at MPI_Finalize.
 #pragma once
 
+#include "endpoint/mpi/model/refusal.hpp"
 #include "endpoint/mpi/model/vocabulary.hpp"
 
 #include <array>
@@ -16,9 +17,10 @@ struct Statistics {
   static constexpr std::size_t calls = kind_count * reason_count;
   static constexpr std::size_t bytes_at = calls; ///< bytes of the program, reduced in the network
   static constexpr std::size_t recovered_at = calls + 1;
-  static constexpr std::size_t groups_at = calls + 2;
-  static constexpr std::size_t ranks_at = calls + 3; ///< number of ranks counted
-  static constexpr std::size_t size = calls + 4;
+  static constexpr std::size_t groups_at = calls + 2; ///< communicators that got a group
+  static constexpr std::size_t ranks_at = calls + 3;  ///< number of ranks counted
+  static constexpr std::size_t refused_at = calls + 4; ///< communicators that got none, by cause
+  static constexpr std::size_t size = refused_at + refusal_count;
   std::array<std::uint64_t, size> cells{};
 
   void count(Kind kind, Reason reason) {
@@ -28,6 +30,7 @@ struct Statistics {
     return cells[static_cast<std::size_t>(kind) * reason_count + static_cast<std::size_t>(reason)];
   }
   [[nodiscard]] std::uint64_t bytes() const { return cells[bytes_at]; }
+  [[nodiscard]] Refusals refusals() const;
 };
 
 /// Calls of all kinds, wherever they were made.

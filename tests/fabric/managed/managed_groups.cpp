@@ -66,7 +66,7 @@ void ManagedGroups::ask(ManagedGroup& group, std::uint32_t rank) {
                    .name = group.name,
                    .size = static_cast<std::uint32_t>(group.hosts.size()),
                    .trees = group.trees,
-                   .root_rank = std::nullopt,
+                   .root_rank = asks_for_root_,
                    .in_switch_results =
                        rank == 0 ? std::optional(asks_for_in_switch_) : std::nullopt};
   request.rank = rank;

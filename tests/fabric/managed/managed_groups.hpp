@@ -49,6 +49,8 @@ public:
   /// From now on the first member of each group requests in-switch results; before, it refuses
   /// them.
   void ask_for_in_switch() { asks_for_in_switch_ = true; }
+  /// From now on all members request this rank as the root.
+  void ask_for_root(std::uint32_t rank) { asks_for_root_ = rank; }
   /// Every host of a refused group repeats its request.
   void ask_again(ManagedGroup& group);
   /// Notifies the manager of every member that has left; call it periodically.
@@ -62,6 +64,7 @@ private:
 
   ManagedFabric& managed_;
   bool asks_for_in_switch_ = false;
+  std::optional<std::uint32_t> asks_for_root_;
   Random random_;
   std::vector<std::unique_ptr<GroupHost>> hosts_;
   std::vector<std::unique_ptr<ManagedGroup>> groups_;

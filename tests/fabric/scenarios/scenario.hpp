@@ -31,6 +31,7 @@ std::span<const Scenario> basic_scenarios();
 std::span<const Scenario> failure_table_scenarios();
 std::span<const Scenario> protocol_fault_scenarios();
 std::span<const Scenario> missing_scenarios();
+std::span<const Scenario> one_root_scenarios();
 std::span<const Scenario> stranger_scenarios();
 std::span<const Scenario> network_fault_scenarios();
 std::span<const Scenario> in_switch_scenarios();

@@ -75,7 +75,8 @@ public:
       g.members[rank] = {nid, true, {}};
     }
     g.members[rank].lease = now + lease_;
-    return complete(name) ? 200 : 507;
+    complete(name);
+    return 200;
   }
 
   unsigned leave(const std::string& name, std::uint32_t rank, TimeNs now) {
@@ -135,7 +136,6 @@ public:
   void removed(const std::string& name) {
     if (groups.contains(name) && groups[name].state == 'D') {
       groups.erase(name);
-      complete_all();
     }
   }
 
@@ -208,41 +208,32 @@ private:
     Group& g = groups[name];
     if (!g.routed) {
       groups.erase(name);
-      complete_all();
       return;
     }
     g.state = 'D';
     g.limit = never;
   }
 
-  /// False if the group has ended for lack of a root.
-  bool complete(const std::string& name) {
+  /// Gives it a root once its routes can be computed: the member that is the root of the fewest
+  /// groups.
+  void complete(const std::string& name) {
     Group& g = groups[name];
     const bool heard = std::ranges::all_of(
         g.members, [&](const auto& m) { return located.contains(m.second.nid); });
     if (g.state != 'R' || g.members.size() < g.size || !heard) {
-      return true;
+      return;
     }
+    const auto roots_at = [&](std::uint32_t nid) {
+      return std::ranges::count_if(groups,
+                                   [nid](const auto& other) { return other.second.root == nid; });
+    };
+    std::uint32_t best = g.members.begin()->second.nid;
     for (const auto& [rank, m] : g.members) {
-      const bool taken = std::ranges::any_of(
-          groups, [nid = m.nid](const auto& other) { return other.second.root == nid; });
-      if (!taken) {
-        g.root = m.nid;
-        g.state = 'C';
-        g.limit = never;
-        return true;
-      }
+      best = roots_at(m.nid) < roots_at(best) ? m.nid : best;
     }
-    const bool comes_free = std::ranges::any_of(g.members, [&](const auto& m) {
-      return std::ranges::any_of(groups, [nid = m.second.nid](const auto& other) {
-        return other.second.root == nid && other.second.state == 'D';
-      });
-    });
-    if (comes_free) {
-      return true;
-    }
-    groups.erase(name);
-    return false;
+    g.root = best;
+    g.state = 'C';
+    g.limit = never;
   }
   void complete_all() {
     std::vector<std::string> by_age = names();

@@ -10,7 +10,7 @@ TEST(Scale, five_hundred_groups_of_sixteen_pending_at_once) {
   RegistryFixture fixture({.default_multicast_limit = groups});
   fixture.job();
   // Column by column, so that all groups wait until the last column; every group has hosts of its
-  // own, because a host is the root of one group only.
+  // own.
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     for (std::uint32_t g = 0; g < groups; ++g) {
       const Nid nid{g * size + rank};

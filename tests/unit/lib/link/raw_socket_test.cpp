@@ -4,10 +4,13 @@
 #include "frames.hpp"
 #include "lib/link/link_error.hpp"
 #include "pair_test.hpp"
+#include "tributary/wire/fabric_address.hpp"
+#include "tributary/wire/portals.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -47,6 +50,72 @@ TEST_F(RawSocketTest, FramesCrossInOrderAndAreCounted) {
   EXPECT_EQ(receive_numbers(left, 0).size(), 0U) << "heard what it sent itself";
   EXPECT_EQ(left.address(), wire::host_mac(Nid{left_nid}));
   EXPECT_EQ(left.description(), "raw socket on left");
+}
+
+/// A frame as far as a tree's number can be recognised; `mark` follows.
+Frame of_tree(std::uint16_t tree, std::uint8_t id, std::byte mark) {
+  Frame frame(number_frame_bytes);
+  wire::write_ethernet_header(frame.data(), wire::port_mac(Nid{0x777}), {}, ethertype);
+  std::byte* const packet = frame.data() + wire::ethernet_header_bytes;
+  packet[wire::portals_offset::version_ihl] = std::byte{wire::portals_version_ihl};
+  wire::store_be<std::uint32_t>(
+      packet + wire::portals_offset::dfa,
+      wire::FabricAddress::multicast(TreeNumber{tree}, ReductionId{id}).value);
+  frame.back() = mark;
+  return frame;
+}
+
+std::vector<int> marks_of(const std::vector<Frame>& frames) {
+  std::vector<int> marks;
+  for (const Frame& frame : frames) {
+    marks.push_back(static_cast<int>(frame.back()));
+  }
+  return marks;
+}
+
+TEST_F(RawSocketTest, EachSocketReceivesTheTreesItWantsAndAllThatIsNoReduction) {
+  RawSocket left("left", ethertype);
+  RawSocket one("right", ethertype);
+  RawSocket other("right", ethertype);
+  RawSocket any("right", ethertype);
+  constexpr std::uint16_t last = max_trees - 1;
+  one.want_trees(std::vector{TreeNumber{5}, TreeNumber{last}});
+  other.want_trees({});
+  Frame unicast = of_tree(0, 0, std::byte{5});
+  wire::store_be<std::uint32_t>(
+      unicast.data() + wire::ethernet_header_bytes + wire::portals_offset::dfa,
+      wire::FabricAddress::unicast(Nid{5}, 77).value);
+  for (const Frame& frame : {of_tree(5, 0, std::byte{1}), of_tree(6, 0, std::byte{2}),
+                             of_tree(last, 127, std::byte{3}), of_tree(5, 127, std::byte{4}),
+                             unicast, numbered(6)}) {
+    ASSERT_TRUE(push(left, frame));
+  }
+  left.flush();
+  EXPECT_EQ(marks_of(receive_frames(any, 6)), (std::vector{1, 2, 3, 4, 5, 0}));
+  EXPECT_EQ(marks_of(receive_frames(one, 5)), (std::vector{1, 3, 4, 5, 0}));
+  EXPECT_EQ(marks_of(receive_frames(other, 2)), (std::vector{5, 0}));
+  one.want_trees(std::vector{TreeNumber{6}});
+  ASSERT_TRUE(push(left, of_tree(6, 0, std::byte{7})));
+  ASSERT_TRUE(push(left, of_tree(5, 0, std::byte{8})));
+  left.flush();
+  EXPECT_EQ(marks_of(receive_frames(any, 2)), (std::vector{7, 8}));
+  EXPECT_EQ(marks_of(receive_frames(one, 1)), (std::vector{7}));
+}
+
+TEST_F(RawSocketTest, ReceivesAllItsTreesHoweverMany) {
+  RawSocket left("left", ethertype);
+  RawSocket right("right", ethertype);
+  for (const std::uint16_t count : std::array<std::uint16_t, 4>{1, 100, 2000, max_trees - 1}) {
+    std::vector<TreeNumber> trees;
+    for (std::uint16_t tree = 0; tree < count; ++tree) {
+      trees.push_back(TreeNumber{tree});
+    }
+    right.want_trees(trees);
+    const auto last = static_cast<std::uint16_t>(count - 1);
+    ASSERT_TRUE(push(left, of_tree(last, 0, std::byte{9})));
+    left.flush();
+    EXPECT_EQ(marks_of(receive_frames(right, 1)), std::vector{9}) << count;
+  }
 }
 
 TEST_F(RawSocketTest, BothWaysOfQueueingCarryTheFrames) {
