@@ -12,6 +12,7 @@
  *   mpi_check rounds N this many of them
  *   mpi_check ahead       reductions to one rank and broadcasts in a row, of different values:
  *                         ranks that wait for no other run ahead
+ *   mpi_check handles     sums on all handles of complex numbers, and on datatypes by precision
  *   mpi_check nan [ignored]
  *                         NaNs, and zeros of both signs; `ignored`: a number beats a NaN
  *   mpi_check subnormal   subnormal numbers, where a rank flushes them to zero
@@ -20,6 +21,7 @@
  * The exit code is 0 when all results were right; otherwise errors are on standard error. */
 #include <mpi.h>
 
+#include <complex.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +43,8 @@ enum fill {
   integers,
   floats,
   doubles,
+  complex_floats,
+  complex_doubles,
   pairs_float,
   pairs_double,
   pairs_long,
@@ -91,6 +95,8 @@ static void fill(const struct datatype* type, unsigned char* at, size_t count, i
       break;
     case floats: *(float*)to = (float)(int)(random % 2001) - 1000; break; /* sums are exact */
     case doubles: *(double*)to = (double)(int)(random % 2000001) - 1000000; break;
+    case complex_floats: *(float complex*)to = (float)few + 3.0f * I * (float)(random % 99); break;
+    case complex_doubles: *(double complex*)to = few - 7.0 * I * (double)(random % 1001); break;
     case pairs_float: *(struct float_int*)to = (struct float_int){(float)few, rank * 3 - 5}; break;
     case pairs_double: *(struct double_int*)to = (struct double_int){few, rank * 3 - 5}; break;
     case pairs_long: *(struct long_int*)to = (struct long_int){few, rank * 3 - 5}; break;
@@ -147,6 +153,32 @@ static int can_reduce(MPI_Comm comm, MPI_Op op) {
 }
 
 static int seed; /* the same at all ranks of a communicator: roots are taken by it, too */
+
+/* Blocks of different lengths, every third one empty. `in` has `count` elements for each rank. */
+static void check_scatter(MPI_Comm comm, const struct datatype* type, MPI_Op op,
+                          const char* op_name, int count, const unsigned char* in,
+                          unsigned char* ours, unsigned char* theirs) {
+  int rank;
+  int size;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &size);
+  const size_t all = (size_t)count * (size_t)size * type->bytes;
+  int* const counts = malloc((size_t)size * sizeof *counts);
+  for (int to = 0; to < size; ++to) {
+    counts[to] = (to + seed) % 3 == 0 ? 0 : to % 2 ? count : (count + 1) / 2;
+  }
+  const size_t mine = (size_t)counts[rank];
+  memcpy(ours, in, all);
+  memcpy(theirs, in, all);
+  MPI_Reduce_scatter(in, ours, counts, type->handle, op, comm);
+  PMPI_Reduce_scatter(in, theirs, counts, type->handle, op, comm);
+  compare("reduce_scatter", op_name, type, mine, ours, theirs, mine * type->bytes);
+  memcpy(ours, in, all);
+  MPI_Reduce_scatter(MPI_IN_PLACE, ours, counts, type->handle, op, comm);
+  compare("reduce_scatter in place", op_name, type, mine, ours, theirs, mine * type->bytes);
+  free(counts);
+}
+
 static void check_type(MPI_Comm comm, const struct datatype* type, MPI_Op op, const char* op_name,
                        int count) {
   int rank;
@@ -200,6 +232,7 @@ static void check_type(MPI_Comm comm, const struct datatype* type, MPI_Op op, co
     memcpy(ours, in, all);
     MPI_Reduce_scatter_block(MPI_IN_PLACE, ours, count, type->handle, op, comm);
     compare("reduce_scatter_block in place", op_name, type, n, ours, theirs, bytes);
+    check_scatter(comm, type, op, op_name, count, in, ours, theirs);
   }
   small = 0;
   free(in);
@@ -296,6 +329,8 @@ static void check_all(MPI_Comm comm, const int* counts, int how_many, int every)
       INTEGER("uint64_t", MPI_UINT64_T, uint64_t),
       {"float", MPI_FLOAT, sizeof(float), floats},
       {"double", MPI_DOUBLE, sizeof(double), doubles},
+      {"complex float", MPI_C_FLOAT_COMPLEX, sizeof(float complex), complex_floats},
+      {"complex double", MPI_C_DOUBLE_COMPLEX, sizeof(double complex), complex_doubles},
   };
   const struct datatype pairs[] = {
       {"float and int", MPI_FLOAT_INT, sizeof(struct float_int), pairs_float},
@@ -318,7 +353,10 @@ static void check_all(MPI_Comm comm, const int* counts, int how_many, int every)
       for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
         const int is_float = types[t].fill != integers;
         const int no_reference = (o == 1 || o == 2) && !orders(&types[t]);
+        const int is_complex =
+            types[t].fill == complex_floats || types[t].fill == complex_doubles;
         const int skipped = no_reference || (is_float && !ops[o].floats_too) ||
+                            (is_complex && ops[o].handle != MPI_SUM) ||
                             (o + t + (size_t)c) % (size_t)every != 0;
         if (!skipped) {
           check_type(comm, &types[t], ops[o].handle, ops[o].name, counts[c]);
@@ -333,6 +371,38 @@ static void check_all(MPI_Comm comm, const int* counts, int how_many, int every)
     }
     check_bcast(comm, counts[c]);
     MPI_Barrier(comm);
+  }
+}
+
+/* Other handles of complex numbers, and datatypes by precision and range, which have none of their
+ * own. All are sums. */
+static void check_handles(MPI_Comm comm) {
+  MPI_Datatype real;
+  MPI_Datatype narrow;
+  MPI_Datatype complex_one;
+  MPI_Datatype integer;
+  MPI_Type_create_f90_real(15, 307, &real);
+  MPI_Type_create_f90_real(6, MPI_UNDEFINED, &narrow);
+  MPI_Type_create_f90_complex(15, MPI_UNDEFINED, &complex_one);
+  MPI_Type_create_f90_integer(9, &integer);
+  const struct datatype types[] = {
+      {"MPI_C_COMPLEX", MPI_C_COMPLEX, sizeof(float complex), complex_floats},
+      {"MPI_COMPLEX", MPI_COMPLEX, sizeof(float complex), complex_floats},
+      {"MPI_DOUBLE_COMPLEX", MPI_DOUBLE_COMPLEX, sizeof(double complex), complex_doubles},
+      {"MPI_CXX_FLOAT_COMPLEX", MPI_CXX_FLOAT_COMPLEX, sizeof(float complex), complex_floats},
+      {"MPI_CXX_DOUBLE_COMPLEX", MPI_CXX_DOUBLE_COMPLEX, sizeof(double complex), complex_doubles},
+      {"a real of 15 digits", real, sizeof(double), doubles},
+      {"a real of 6 digits", narrow, sizeof(float), floats},
+      {"a complex number of 15 digits", complex_one, sizeof(double complex), complex_doubles},
+      {"an integer of 9 digits", integer, sizeof(int), integers},
+  };
+  const int counts[] = {1, 17, 1000};
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+    if (types[t].handle != MPI_DATATYPE_NULL) {
+      for (int c = 0; c < 3; ++c) {
+        check_type(comm, &types[t], MPI_SUM, "SUM", counts[c]);
+      }
+    }
   }
 }
 
@@ -425,6 +495,7 @@ static void everything(int every) {
   check_all(MPI_COMM_WORLD, counts, 6, every);
   check_all(MPI_COMM_WORLD, counts + 6, 1, 3 * every);
   check_barrier(MPI_COMM_WORLD);
+  check_handles(MPI_COMM_WORLD);
 
   /* Communicators that exist beside each other. Of the last one only some ranks are members. */
   MPI_Comm half;
@@ -517,9 +588,27 @@ static void sums(int seed) {
   double later[elements];
   MPI_Iallreduce(mine, later, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
+  /* The same numbers as pairs, and a part of the sum at each rank: none at the first one. */
+  double pairs[elements];
+  double part[elements];
+  double part_of_pairs[elements];
+  int* const counts = malloc((size_t)size * sizeof *counts);
+  int before = 0;
+  for (int to = 0, left = elements / 2; to < size; left -= counts[to++]) {
+    counts[to] = to == size - 1 || to * 7 % 5 > left ? left : to * 7 % 5;
+    before += to < rank ? counts[to] : 0;
+  }
+  MPI_Allreduce(mine, pairs, elements / 2, MPI_C_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(mine, part, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(mine, part_of_pairs, counts, MPI_C_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD);
+  const size_t bytes = (size_t)counts[rank] * sizeof(double);
+  free(counts);
   const char* const how = getenv("TRIBUTARY_SUM");
   const int reproducible = how != NULL && strcmp(how, "reproducible") == 0;
   if (reproducible && (memcmp(sum, again, sizeof sum) != 0 || memcmp(sum, later, sizeof sum) != 0 ||
+                       memcmp(sum, pairs, sizeof sum) != 0 ||
+                       memcmp(sum + before, part, bytes) != 0 ||
+                       memcmp(sum + 2 * before, part_of_pairs, 2 * bytes) != 0 ||
                        (rank == size - 1 && memcmp(sum, at_root, sizeof sum) != 0))) {
     fprintf(stderr, "rank %d: the same sum has different bits\n", rank);
     ++wrong;
@@ -681,6 +770,13 @@ static void nan_at_each_rank(int ignored) {
       MPI_Allreduce(&pair, &found, 1, MPI_DOUBLE_INT, places[op], MPI_COMM_WORLD);
       expect((isnan(found.value) != 0) != ignored && (found.index == at) != ignored,
              "a NaN of pairs", at);
+      double scattered[3] = {0};
+      int* const counts = calloc((size_t)size, sizeof *counts);
+      counts[size - 1] = 3;
+      MPI_Reduce_scatter(in, scattered, counts, MPI_DOUBLE, ops[op], MPI_COMM_WORLD);
+      expect(rank != size - 1 || ((isnan(scattered[1]) != 0) != ignored && !isnan(scattered[0])),
+             "a NaN of scattered doubles", at);
+      free(counts);
       double zero = (rank == at) != op ? -0.0 : 0.0; /* one -0 among +0, or one +0 among -0 */
       double least;
       MPI_Allreduce(&zero, &least, 1, MPI_DOUBLE, ops[op], MPI_COMM_WORLD);
@@ -736,6 +832,8 @@ int main(int argc, char** argv) {
     ahead();
   } else if (strcmp(what, "late") == 0) {
     late();
+  } else if (strcmp(what, "handles") == 0) {
+    check_handles(MPI_COMM_WORLD);
   } else if (strcmp(what, "nan") == 0) {
     nan_at_each_rank(argc > 2);
   } else if (strcmp(what, "subnormal") == 0) {

@@ -4,6 +4,7 @@ program f08
   use mpi_f08
   implicit none
   integer :: rank, ranks, total, later, wrong
+  integer, allocatable :: counts(:), each(:)
   type(MPI_Comm) :: copy
   type(MPI_Request) :: request
   call MPI_Init()
@@ -15,6 +16,12 @@ program f08
   if (total /= ranks * (ranks - 1) / 2) wrong = wrong + 1
   call MPI_Iallreduce(rank, later, 1, MPI_INTEGER, MPI_SUM, copy, request)
   call MPI_Wait(request, MPI_STATUS_IGNORE)
+  if (later /= total) wrong = wrong + 1
+  allocate(counts(ranks), each(ranks))
+  counts = 1
+  each = rank
+  later = -1
+  call MPI_Reduce_scatter(each, later, counts, MPI_INTEGER, MPI_SUM, copy)
   if (later /= total) wrong = wrong + 1
   call MPI_Barrier(copy)
   call MPI_Comm_free(copy)

@@ -21,6 +21,10 @@ program mpi_fortran
   implicit none
   integer :: error, rank, ranks, i, wrong
   double precision :: mine(100), sums(100), greatest
+  complex(kind(1d0)) :: wide, wide_sum
+  complex :: narrow, narrow_sum
+  integer :: digits
+  integer, allocatable :: counts(:)
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
@@ -30,6 +34,20 @@ program mpi_fortran
   do i = 1, 100
     if (sums(i) /= 500d0 * ranks * (ranks - 1) + dble(i * ranks)) wrong = wrong + 1
   end do
+  allocate(counts(ranks))
+  counts = 0
+  counts(ranks) = 100
+  call MPI_Reduce_scatter(mine, sums, counts, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+  if (rank == ranks - 1 .and. sums(100) /= 500d0 * ranks * (ranks - 1) + 100d0 * ranks) wrong = wrong + 1
+  call MPI_Type_create_f90_real(15, 307, digits, error)
+  call MPI_Allreduce(mine, sums, 100, digits, MPI_SUM, MPI_COMM_WORLD, error)
+  if (sums(1) /= 500d0 * ranks * (ranks - 1) + dble(ranks)) wrong = wrong + 1
+  wide = cmplx(rank, -1, kind(1d0))
+  call MPI_Allreduce(wide, wide_sum, 1, MPI_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD, error)
+  if (wide_sum /= cmplx(ranks * (ranks - 1) / 2, -ranks, kind(1d0))) wrong = wrong + 1
+  narrow = cmplx(1, rank)
+  call MPI_Allreduce(narrow, narrow_sum, 1, MPI_COMPLEX, MPI_SUM, MPI_COMM_WORLD, error)
+  if (narrow_sum /= cmplx(ranks, ranks * (ranks - 1) / 2)) wrong = wrong + 1
   greatest = rank
   call MPI_Allreduce(MPI_IN_PLACE, greatest, 1, MPI_REAL8, MPI_MAX, MPI_COMM_WORLD, error)
   if (greatest /= ranks - 1) wrong = wrong + 1

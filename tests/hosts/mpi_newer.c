@@ -1,8 +1,8 @@
 /* The features of MPI 4, in a program that knows nothing of Tributary: large counts, persistent
  * reductions and sessions. tests/hosts/test_mpi.py runs it with the library preloaded.
  *
- *   mpi_newer large        the functions with _c: 5 calls a rank
- *   mpi_newer persistent   initialised once, started often: 7 * 20 starts a rank
+ *   mpi_newer large        the functions with _c: 6 calls and 5 * 3 starts a rank
+ *   mpi_newer persistent   initialised once, started often: 8 * 20 starts a rank
  *   mpi_newer order        started in an order of each rank's own, beside blocking calls: 60
  *   mpi_newer many         more operations at a time than the network takes: 66 starts a rank
  *   mpi_newer loop HELD READY
@@ -19,6 +19,7 @@
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #define MPI_Reduce_init MPIX_Reduce_init
 #define MPI_Reduce_scatter_block_init MPIX_Reduce_scatter_block_init
+#define MPI_Reduce_scatter_init MPIX_Reduce_scatter_init
 #define MPI_Bcast_init MPIX_Bcast_init
 #define MPI_Barrier_init MPIX_Barrier_init
 #else
@@ -48,6 +49,41 @@ static double sum_of(double each) { /* of each * (rank + 1) at all ranks */
 }
 
 #ifdef HAS_LARGE
+static void large_and_persistent(MPI_Comm comm, const MPI_Count* counts) {
+  enum { count = 300, operations = 5, rounds = 3 };
+  double* in = malloc(sizeof(double) * count * (size_t)size);
+  double sum[count];
+  double greatest[count];
+  double block[count];
+  double last[count];
+  double sent[count];
+  MPI_Request all[operations];
+  MPI_Status statuses[operations];
+  MPI_Allreduce_init_c(in, sum, count, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &all[0]);
+  MPI_Reduce_init_c(in, greatest, count, MPI_DOUBLE, MPI_MAX, 0, comm, MPI_INFO_NULL, &all[1]);
+  MPI_Reduce_scatter_block_init_c(in, block, count, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL,
+                                  &all[2]);
+  MPI_Reduce_scatter_init_c(in, last, counts, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &all[3]);
+  MPI_Bcast_init_c(sent, count, MPI_DOUBLE, size - 1, comm, MPI_INFO_NULL, &all[4]);
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < count * size; ++i) {
+      in[i] = (rank + 1) * (double)(i % 100 + round);
+    }
+    sent[7] = rank == size - 1 ? round + 1 : -1;
+    MPI_Startall(operations, all);
+    MPI_Waitall(operations, all, statuses);
+    must(sum[99] == sum_of(99 + round), "MPI_Allreduce_init_c", round);
+    must(rank != 0 || greatest[99] == size * (99.0 + round), "MPI_Reduce_init_c", round);
+    must(block[99] == sum_of(99 + round), "MPI_Reduce_scatter_block_init_c", round);
+    must(rank != size - 1 || last[99] == sum_of(99 + round), "MPI_Reduce_scatter_init_c", round);
+    must(sent[7] == round + 1, "MPI_Bcast_init_c", round);
+  }
+  for (int i = 0; i < operations; ++i) {
+    MPI_Request_free(&all[i]);
+  }
+  free(in);
+}
+
 static void large(MPI_Comm comm) {
   enum { count = 3000 };
   double* in = malloc(sizeof(double) * count * (size_t)size);
@@ -61,6 +97,12 @@ static void large(MPI_Comm comm) {
   must(rank != size - 1 || out[1] == size, "MPI_Reduce_c", 0);
   MPI_Reduce_scatter_block_c(in, out, 100, MPI_DOUBLE, MPI_SUM, comm);
   must(out[99] == sum_of(99), "MPI_Reduce_scatter_block_c", 0);
+  MPI_Count* counts = malloc(sizeof *counts * (size_t)size);
+  for (int to = 0; to < size; ++to) {
+    counts[to] = to == size - 1 ? 300 : 0;
+  }
+  MPI_Reduce_scatter_c(in, out, counts, MPI_DOUBLE, MPI_SUM, comm);
+  must(rank != size - 1 || out[299] == sum_of(99), "MPI_Reduce_scatter_c", 0);
   in[5] = rank == 1 ? 42 : 0;
   MPI_Bcast_c(in, count, MPI_DOUBLE, 1, comm);
   must(in[5] == 42, "MPI_Bcast_c", 0);
@@ -70,6 +112,8 @@ static void large(MPI_Comm comm) {
   MPI_Iallreduce_c(&one, &all, 1, MPI_INT, MPI_SUM, comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   must(all == size, "MPI_Iallreduce_c", 0);
+  large_and_persistent(comm, counts);
+  free(counts);
   free(in);
   free(out);
 }
@@ -77,8 +121,10 @@ static void large(MPI_Comm comm) {
 
 /* Persistent operations, and every function that waits for them. */
 static void persistent(MPI_Comm comm) {
-  enum { count = 500, rounds = 20, operations = 7 };
-  static double in[count], sum[count], place[count], scattered[16], here[16 * 64];
+  enum { count = 500, rounds = 20, operations = 8 };
+  static double in[count], sum[count], place[count], scattered[16], here[16 * 64], part[24];
+  static int counts[64];
+  int before = 0; /* this rank's block */
   static int derived[2 * count];
   int one = 0;
   int greatest = 0;
@@ -96,6 +142,11 @@ static void persistent(MPI_Comm comm) {
   /* The same bytes, but every other int at the root. */
   MPI_Bcast_init(derived, rank == 0 ? 1 : count, rank == 0 ? every_other : MPI_INT, 0, comm,
                  MPI_INFO_NULL, &all[6]);
+  for (int to = 0; to < size; ++to) {
+    counts[to] = to % 2 ? 4 : 24;
+    before += to < rank ? counts[to] : 0;
+  }
+  MPI_Reduce_scatter_init(here, part, counts, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &all[7]);
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < count; ++i) {
       in[i] = (rank + 1) * (double)(round + i);
@@ -165,6 +216,9 @@ static void persistent(MPI_Comm comm) {
     for (int i = 0; i < 16; ++i) {
       must(scattered[i] == sum_of(16 * rank + i + round), "a persistent reduce_scatter_block",
            round);
+    }
+    for (int i = 0; i < counts[rank]; ++i) {
+      must(part[i] == sum_of(before + i + round), "a persistent reduce_scatter", round);
     }
     must(one == round, "a persistent broadcast", round);
     must(rank != 0 || greatest == size - 1, "a persistent reduce", round);

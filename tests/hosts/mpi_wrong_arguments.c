@@ -66,12 +66,46 @@ int main(int argc, char** argv) {
            MPI_Allreduce(in, MPI_IN_PLACE, 2, MPI_DOUBLE, MPI_SUM, world));
   answered("reduce_scatter_block, result in place",
            MPI_Reduce_scatter_block(in, MPI_IN_PLACE, 4, MPI_INT, MPI_SUM, world));
+  const int halves[most] = {2, 2};
+  const int negative[most] = {4, -1};
+  answered("reduce_scatter, result in place",
+           MPI_Reduce_scatter(in, MPI_IN_PLACE, halves, MPI_INT, MPI_SUM, world));
+  answered("reduce_scatter, a negative count",
+           MPI_Reduce_scatter(in, out, negative, MPI_INT, MPI_SUM, world));
+  answered("reduce_scatter, bits of doubles",
+           MPI_Reduce_scatter(in, out, halves, MPI_DOUBLE, MPI_BAND, world));
+  answered("reduce_scatter, one buffer",
+           MPI_Reduce_scatter(in, in, halves, MPI_INT, MPI_SUM, world));
+  answered("reduce_scatter, no communicator",
+           MPI_Reduce_scatter(in, out, halves, MPI_INT, MPI_SUM, MPI_COMM_NULL));
   answered("iallreduce, result in place",
            MPI_Iallreduce(in, MPI_IN_PLACE, 4, MPI_INT, MPI_SUM, world, &request));
   answered("allreduce, one buffer", MPI_Allreduce(in, in, 4, MPI_INT, MPI_SUM, world));
   answered("iallreduce, one buffer", MPI_Iallreduce(in, in, 4, MPI_INT, MPI_SUM, world, &request));
   answered("allreduce, no operator", MPI_Allreduce(in, out, 4, MPI_INT, MPI_OP_NULL, world));
   answered("allreduce, bits of doubles", MPI_Allreduce(in, out, 2, MPI_DOUBLE, MPI_BAND, world));
+  answered("allreduce, the greatest complex number",
+           MPI_Allreduce(in, out, 2, MPI_C_FLOAT_COMPLEX, MPI_MAX, world));
+  /* MPI has its own operators for no derived datatype, also where the elements are contiguous. The
+   * handle of one that is freed may become that of a datatype by precision, for which it has. */
+  MPI_Datatype derived[3];
+  MPI_Type_contiguous(2, MPI_INT, &derived[0]);
+  MPI_Type_dup(MPI_INT, &derived[1]);
+  MPI_Type_create_resized(MPI_INT, 0, sizeof(int), &derived[2]);
+  for (int i = 0; i < 3; ++i) {
+    MPI_Type_commit(&derived[i]);
+    for (int again = 0; again < 4; ++again) {
+      answered("allreduce of a contiguous datatype",
+               MPI_Allreduce(in, out, 1, derived[i], MPI_SUM, world));
+    }
+    answered("reduce_scatter of a contiguous datatype",
+             MPI_Reduce_scatter(in, out, halves, derived[i], MPI_SUM, world));
+    MPI_Type_free(&derived[i]);
+  }
+  MPI_Datatype nine_digits;
+  MPI_Type_create_f90_integer(9, &nine_digits);
+  const int error = MPI_Allreduce(&one, &sum, 1, nine_digits, MPI_SUM, world);
+  answered(sum == size ? "an integer of nine digits" : "a wrong sum of nine digits", error);
   answered("allreduce, no communicator",
            MPI_Allreduce(in, out, 4, MPI_INT, MPI_SUM, MPI_COMM_NULL));
   answered("bcast, no communicator", MPI_Bcast(in, 4, MPI_INT, 0, MPI_COMM_NULL));
@@ -86,6 +120,8 @@ int main(int argc, char** argv) {
     answered("bcast, null", MPI_Bcast(NULL, 4, MPI_INT, 0, world));
     answered("allreduce, null in", MPI_Allreduce(NULL, out, 4, MPI_INT, MPI_SUM, world));
     answered("allreduce, null out", MPI_Allreduce(in, NULL, 4, MPI_INT, MPI_SUM, world));
+    answered("reduce_scatter, null",
+             MPI_Reduce_scatter(NULL, out, halves, MPI_INT, MPI_SUM, world));
     answered("reduce_scatter_block, null",
              MPI_Reduce_scatter_block(NULL, out, 4, MPI_INT, MPI_SUM, world));
   }

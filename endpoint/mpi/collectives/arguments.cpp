@@ -21,6 +21,9 @@ bool is_alias_refused(const Reduction& call) {
   case Kind::reduce_scatter_block:
     return PMPI_Reduce_scatter_block(call.in, buffer, count, call.datatype, call.op, alone) !=
            MPI_SUCCESS;
+  case Kind::reduce_scatter:
+    return PMPI_Reduce_scatter(call.in, buffer, &count, call.datatype, call.op, alone) !=
+           MPI_SUCCESS;
   default:
     return PMPI_Allreduce(call.in, buffer, count, call.datatype, call.op, alone) != MPI_SUCCESS;
   }
@@ -34,6 +37,32 @@ bool is_committed(MPI_Datatype datatype) {
 
 } // namespace
 
+Reduction scattered(Kind kind, const void* in, const void* out, const BlockCounts& counts,
+                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return {kind, in, out, counts.total(), datatype, op, comm, 0, counts};
+}
+
+Extent extent_of(const Reduction& call, int rank, int size) {
+  const auto count = static_cast<std::size_t>(call.count);
+  switch (blocking(call.kind)) {
+  case Kind::reduce_scatter_block:
+    return {.elements = count * static_cast<std::size_t>(size),
+            .take_from = count * static_cast<std::size_t>(rank),
+            .take = count};
+  case Kind::reduce_scatter:
+    return {.elements = count,
+            .take_from = static_cast<std::size_t>(call.counts.before(rank)),
+            .take = static_cast<std::size_t>(call.counts.of(rank))};
+  default: return {.elements = count, .take_from = 0, .take = count};
+  }
+}
+
+CallSignature signature(const Reduction& call) {
+  const MPI_Count count =
+      call.counts.any() ? static_cast<MPI_Count>(call.counts.hash()) : call.count;
+  return signature(call.comm, count, call.datatype, call.op);
+}
+
 bool is_refused(const Reduction& call, int rank, int size) {
   if (call.count < 0 || call.root < 0 || call.root >= size) {
     return true;
@@ -44,7 +73,9 @@ bool is_refused(const Reduction& call, int rank, int size) {
   if (blocking(call.kind) == Kind::reduce && rank != call.root) {
     return call.in == nullptr || call.in == MPI_IN_PLACE;
   }
-  return call.in == nullptr || call.out == nullptr || call.out == MPI_IN_PLACE ||
+  // A rank with an empty block needs no place for it, unless its elements are there.
+  const bool is_empty = call.counts.any() && call.counts.of(rank) == 0 && call.in != MPI_IN_PLACE;
+  return call.in == nullptr || (call.out == nullptr && !is_empty) || call.out == MPI_IN_PLACE ||
          (call.in == call.out && is_alias_refused(call));
 }
 

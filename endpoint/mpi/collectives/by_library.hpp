@@ -2,9 +2,12 @@
 // so that a library without the other serves all programs that can be linked to it.
 #pragma once
 
+#include "endpoint/mpi/collectives/block_counts.hpp"
 #include "endpoint/mpi/collectives/newer.hpp"
 
 #include <climits>
+#include <type_traits>
+#include <variant>
 
 #include <mpi.h>
 
@@ -41,6 +44,20 @@ inline int reduce_scatter_block_by_library(const void* in, void* out, MPI_Count 
          : PMPI_Reduce_scatter_block_c
              ? PMPI_Reduce_scatter_block_c(in, out, count, datatype, op, comm)
              : lacking(comm);
+}
+
+inline int reduce_scatter_by_library(const void* in, void* out, const BlockCounts::Array& counts,
+                                     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return std::visit(
+      [&](const auto* array) {
+        if constexpr (std::is_same_v<decltype(array), const int*>) {
+          return PMPI_Reduce_scatter(in, out, array, datatype, op, comm);
+        } else {
+          return PMPI_Reduce_scatter_c ? PMPI_Reduce_scatter_c(in, out, array, datatype, op, comm)
+                                       : lacking(comm);
+        }
+      },
+      counts);
 }
 
 inline int bcast_by_library(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
@@ -90,6 +107,25 @@ inline int reduce_scatter_block_init_by_library(const void* in, void* out, MPI_C
          : PMPI_Reduce_scatter_block_init_c != nullptr
              ? PMPI_Reduce_scatter_block_init_c(in, out, count, datatype, op, comm, info, request)
              : lacking(comm);
+}
+
+inline int reduce_scatter_init_by_library(const void* in, void* out,
+                                          const BlockCounts::Array& counts, MPI_Datatype datatype,
+                                          MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                          MPI_Request* request) {
+  return std::visit(
+      [&](const auto* array) {
+        if constexpr (std::is_same_v<decltype(array), const int*>) {
+          const auto usual = TRIBUTARY_EITHER(Reduce_scatter_init);
+          return usual != nullptr ? usual(in, out, array, datatype, op, comm, info, request)
+                                  : lacking(comm);
+        } else {
+          return PMPI_Reduce_scatter_init_c != nullptr
+                     ? PMPI_Reduce_scatter_init_c(in, out, array, datatype, op, comm, info, request)
+                     : lacking(comm);
+        }
+      },
+      counts);
 }
 
 inline int bcast_init_by_library(void* buffer, MPI_Count count, MPI_Datatype datatype, int root,

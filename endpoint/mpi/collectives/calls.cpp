@@ -63,28 +63,32 @@ void store(const Asked& asked, Communicator& communicator, const Plan& plan, std
                           .plan = plan});
 }
 
-/// A reduction with a block for every rank has as many elements as all blocks together.
-std::size_t elements_of(const Reduction& call, const Communicator& communicator) {
-  const auto count = static_cast<std::size_t>(call.count);
-  return blocking(call.kind) == Kind::reduce_scatter_block
-             ? count * static_cast<std::size_t>(communicator.size())
-             : count;
+std::uint64_t bytes_of(const Reduction& call, const Communicator& communicator, Element element) {
+  return extent_of(call, communicator.rank(), communicator.size()).elements * bytes_of(element);
+}
+
+bool make(const Reduction& call) {
+  const Chosen chosen = choose(call);
+  if (chosen.communicator == nullptr) {
+    return false;
+  }
+  chosen.communicator->run(reduction_call(chosen.plan, *chosen.communicator, call));
+  return true;
 }
 
 } // namespace
 
 Chosen choose(const Reduction& call) {
-  const CallSignature like = signature(call.comm, call.count, call.datatype, call.op);
+  Asked like = signature(call);
   const Asked asked{call.kind, call.comm, like};
   if (const auto* const known = known_of(asked)) {
     auto& communicator = *static_cast<Communicator*>(known->owner);
     if (is_refused(call, communicator.rank(), communicator.size())) {
       return {};
     }
-    const std::size_t elements = elements_of(call, communicator);
-    return {.communicator = admitted(asked, communicator, elements * known->plan.user_bytes),
-            .plan = known->plan,
-            .elements = elements};
+    return {.communicator =
+                admitted(asked, communicator, bytes_of(call, communicator, known->plan.element)),
+            .plan = known->plan};
   }
   Runtime* const runtime = Runtime::get();
   Communicator* const communicator = runtime == nullptr ? nullptr : runtime->of(call.comm);
@@ -100,7 +104,10 @@ Chosen choose(const Reduction& call) {
   // First checks whether any group could carry it, so that no group is made for nothing.
   Verdict verdict = plan_reduction(operation, element, runtime->wanted_abilities());
   if (verdict.reason != Reason::none) {
-    runtime->count(asked.kind, verdict.reason);
+    if (verdict.reason == Reason::datatype_not_carried && !is_constant(call.datatype, call.op)) {
+      asked.like.reset();
+    }
+    leave(asked.kind, verdict.reason);
     caches.add(asked.kind, {.call = like, .reason = verdict.reason, .plan = {}});
     return {};
   }
@@ -112,11 +119,9 @@ Chosen choose(const Reduction& call) {
     runtime->count(asked.kind, verdict.reason);
     return {};
   }
-  const std::size_t elements = elements_of(call, *communicator);
-  store(asked, *communicator, verdict.plan, elements * bytes_of(element));
-  return {.communicator = admitted(asked, *communicator, elements * bytes_of(element)),
-          .plan = verdict.plan,
-          .elements = elements};
+  know(asked, *communicator, verdict.plan);
+  return {.communicator = admitted(asked, *communicator, bytes_of(call, *communicator, element)),
+          .plan = verdict.plan};
 }
 
 Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
@@ -136,22 +141,35 @@ Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {
   return admitted(asked, *communicator, bytes);
 }
 
+intra_node::Call reduction_call(const Plan& plan, const Communicator& communicator,
+                                const Reduction& call) {
+  const Extent extent = extent_of(call, communicator.rank(), communicator.size());
+  const bool takes = blocking(call.kind) != Kind::reduce || communicator.rank() == call.root;
+  auto* const out = static_cast<std::byte*>(const_cast<void*>(call.out));
+  intra_node::Call made;
+  made.terms = {.kind = call.kind,
+                .root = call.root,
+                .elements = extent.elements,
+                .counts = call.counts.any() ? call.counts.hash() : 0,
+                .plan = plan};
+  made.plan = plan;
+  made.elements = extent.elements * plan.numbers;
+  made.in = call.in == MPI_IN_PLACE ? out : static_cast<const std::byte*>(call.in);
+  made.out = takes ? out : nullptr;
+  made.take_from = extent.take_from * plan.numbers;
+  made.take = extent.take * plan.numbers;
+  return made;
+}
+
 intra_node::Call reduction_call(const Plan& plan, const void* in, void* out, std::size_t elements) {
   intra_node::Call call;
   call.terms = {.kind = Kind::allreduce, .elements = elements, .plan = plan};
   call.plan = plan;
   call.elements = elements;
-  call.in = static_cast<const std::byte*>(in == MPI_IN_PLACE ? out : in);
+  call.in = static_cast<const std::byte*>(in);
   call.out = static_cast<std::byte*>(out);
   call.take = elements;
   return call;
-}
-
-intra_node::Call reduction_call(const Chosen& chosen, const Reduction& call, void* out) {
-  intra_node::Call made = reduction_call(chosen.plan, call.in, out, chosen.elements);
-  made.terms.kind = call.kind;
-  made.terms.root = call.root;
-  return made;
 }
 
 intra_node::Call barrier_call(Kind kind) {
@@ -180,26 +198,12 @@ intra_node::Call broadcast_call(const Communicator& communicator, void* buffer, 
 
 bool allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
                MPI_Comm comm) {
-  const Reduction asked{Kind::allreduce, in, out, count, datatype, op, comm};
-  const Chosen chosen = choose(asked);
-  if (chosen.communicator == nullptr) {
-    return false;
-  }
-  chosen.communicator->run(reduction_call(chosen, asked, out));
-  return true;
+  return make({Kind::allreduce, in, out, count, datatype, op, comm});
 }
 
 bool reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
             MPI_Comm comm) {
-  const Reduction asked{Kind::reduce, in, out, count, datatype, op, comm, root};
-  const Chosen chosen = choose(asked);
-  if (chosen.communicator == nullptr) {
-    return false;
-  }
-  const bool takes = chosen.communicator->rank() == root;
-  intra_node::Call call = reduction_call(chosen, asked, takes ? out : nullptr);
-  chosen.communicator->run(call);
-  return true;
+  return make({Kind::reduce, in, out, count, datatype, op, comm, root});
 }
 
 Broadcast look_at_broadcast(void* buffer, MPI_Count count, MPI_Datatype datatype) {
@@ -261,16 +265,9 @@ bool barrier(MPI_Comm comm) {
 
 bool reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                           MPI_Op op, MPI_Comm comm) {
-  const Reduction asked{Kind::reduce_scatter_block, in, out, count, datatype, op, comm};
-  const Chosen chosen = choose(asked);
-  if (chosen.communicator == nullptr) {
-    return false;
-  }
-  intra_node::Call call = reduction_call(chosen, asked, out);
-  call.take = static_cast<std::size_t>(count);
-  call.take_from = call.take * static_cast<std::size_t>(chosen.communicator->rank());
-  chosen.communicator->run(call);
-  return true;
+  return make({Kind::reduce_scatter_block, in, out, count, datatype, op, comm});
 }
+
+bool reduce_scatter(const Reduction& call) { return make(call); }
 
 } // namespace tributary::mpi::collectives

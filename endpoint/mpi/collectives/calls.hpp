@@ -26,6 +26,8 @@ namespace tributary::mpi::collectives {
 [[nodiscard]] bool barrier(MPI_Comm comm);
 [[nodiscard]] bool reduce_scatter_block(const void* in, void* out, MPI_Count count,
                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+/// The call of `scattered`.
+[[nodiscard]] bool reduce_scatter(const Reduction& call);
 
 // Shared with the other calls of this folder:
 
@@ -33,7 +35,6 @@ namespace tributary::mpi::collectives {
 struct Chosen {
   Communicator* communicator = nullptr; ///< null: it does not go through the network
   Plan plan;
-  std::size_t elements = 0; ///< elements of the whole reduction
 };
 /// A call whose way is to be chosen.
 struct Asked {
@@ -61,10 +62,10 @@ struct Broadcast {
 [[nodiscard]] intra_node::Call barrier_call(Kind kind);
 [[nodiscard]] intra_node::Call broadcast_call(const Communicator& communicator, void* buffer,
                                               std::size_t bytes, int root);
-/// For a chosen call, at a rank that takes the result.
-[[nodiscard]] intra_node::Call reduction_call(const Chosen& chosen, const Reduction& call,
-                                              void* out);
-/// An allreduce of this number of elements.
+/// A reduction of the program, in a group of the communicator's ranks.
+[[nodiscard]] intra_node::Call reduction_call(const Plan& plan, const Communicator& communicator,
+                                              const Reduction& call);
+/// An allreduce of this library's own, of this number of elements of frames. `in` may be `out`.
 [[nodiscard]] intra_node::Call reduction_call(const Plan& plan, const void* in, void* out,
                                               std::size_t elements);
 

@@ -1,8 +1,11 @@
 #include "endpoint/mpi/collectives/handles.hpp"
 
+#include "endpoint/mpi/collectives/runtime.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tributary::mpi::collectives {
@@ -10,10 +13,11 @@ namespace tributary::mpi::collectives {
 namespace {
 
 // Operators that MPI allows on it.
-constexpr auto numbers = static_cast<unsigned>(Allowed::numbers);
+constexpr auto sums = static_cast<unsigned>(Allowed::sums);
 constexpr auto bits = static_cast<unsigned>(Allowed::bits);
 constexpr auto logic = static_cast<unsigned>(Allowed::logic);
 constexpr auto pairs = static_cast<unsigned>(Allowed::pairs);
+constexpr unsigned numbers = sums | static_cast<unsigned>(Allowed::order);
 
 struct Known {
   MPI_Datatype handle;
@@ -21,13 +25,15 @@ struct Known {
   unsigned allowed;
 };
 
-enum class Class : std::uint8_t { with_sign, without_sign, floating };
+enum class Class : std::uint8_t { with_sign, without_sign, floating, complex };
 
 /// By class and size, for the platform defines their sizes.
 Element element_by(Class what, int bytes) {
   switch (what) {
   case Class::floating:
     return bytes == 4 ? Element::float32 : bytes == 8 ? Element::float64 : Element::other;
+  case Class::complex:
+    return bytes == 8 ? Element::complex64 : bytes == 16 ? Element::complex128 : Element::other;
   case Class::with_sign:
     switch (bytes) {
     case 1: return Element::int8;
@@ -86,6 +92,11 @@ std::vector<Known> make_table() {
   for (const MPI_Datatype handle : {MPI_REAL, MPI_REAL4, MPI_REAL8, MPI_DOUBLE_PRECISION}) {
     add(handle, Class::floating, numbers);
   }
+  for (const MPI_Datatype handle :
+       {MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX,
+        MPI_CXX_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16}) {
+    add(handle, Class::complex, sums);
+  }
   add_pair(MPI_DOUBLE_INT, Element::double_int);
   add_pair(MPI_2INT, Element::two_int);
   add_pair(MPI_FLOAT_INT, Element::float_int);
@@ -101,13 +112,54 @@ const std::vector<Known>& table() {
   return known;
 }
 
+/// Null: not in the table.
+const Known* find(MPI_Datatype datatype) {
+  const auto found = std::ranges::find(table(), datatype, &Known::handle);
+  return found == table().end() ? nullptr : &*found;
+}
+
+/// In the order of Operator.
+std::array<MPI_Op, operator_count - 1> operators() {
+  return {MPI_SUM,  MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_MINLOC, MPI_MAXLOC,
+          MPI_BAND, MPI_BOR,  MPI_BXOR, MPI_LAND, MPI_LOR,    MPI_LXOR};
+}
+
+/// How a datatype was made; MPI_COMBINER_NAMED: it is a constant.
+int combiner_of(MPI_Datatype datatype) {
+  int integers = 0;
+  int addresses = 0;
+  int datatypes = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  PMPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner);
+  return combiner;
+}
+
+/// One that the program chose by precision and range; nullopt: none of them.
+std::optional<Known> parametrized(MPI_Datatype datatype) {
+  int bytes = 0;
+  PMPI_Type_size(datatype, &bytes);
+  switch (combiner_of(datatype)) {
+  case MPI_COMBINER_F90_REAL: return Known{datatype, element_by(Class::floating, bytes), numbers};
+  case MPI_COMBINER_F90_COMPLEX: return Known{datatype, element_by(Class::complex, bytes), sums};
+  case MPI_COMBINER_F90_INTEGER:
+    return Known{datatype, element_by(Class::with_sign, bytes), numbers | bits};
+  default: return std::nullopt;
+  }
+}
+
+/// Whether the MPI library takes the operator for this datatype, and knows the handle at all. It is
+/// asked on a communicator whose errors are returned.
+bool is_accepted(MPI_Op op, MPI_Datatype datatype) {
+  char in = 0;
+  char out = 0;
+  return datatype != MPI_DATATYPE_NULL &&
+         PMPI_Allreduce(&in, &out, 0, datatype, op, Runtime::get()->alone()) == MPI_SUCCESS;
+}
+
 } // namespace
 
 Operator operator_of(MPI_Op op) {
-  // In the order of Operator.
-  const std::array handles{MPI_SUM,  MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_MINLOC, MPI_MAXLOC,
-                           MPI_BAND, MPI_BOR,  MPI_BXOR, MPI_LAND, MPI_LOR,    MPI_LXOR};
-  static_assert(std::tuple_size_v<decltype(handles)> + 1 == operator_count);
+  const auto handles = operators();
   const auto found = std::ranges::find(handles, op);
   return static_cast<Operator>(found - handles.begin());
 }
@@ -116,22 +168,30 @@ Element element_of(MPI_Datatype datatype, Operator op) {
   if (op == Operator::other) {
     return Element::other;
   }
-  for (const Known& one : table()) {
-    if (one.handle == datatype) {
-      return (one.allowed & static_cast<unsigned>(terms_of(op).allowed)) != 0 ? one.element
-                                                                              : Element::other;
+  const auto element = [op](const Known& one) {
+    return (one.allowed & static_cast<unsigned>(terms_of(op).allowed)) != 0 ? one.element
+                                                                            : Element::other;
+  };
+  if (const Known* const known = find(datatype)) {
+    return element(*known);
+  }
+  if (is_accepted(operators()[static_cast<std::size_t>(op)], datatype)) {
+    if (const auto made = parametrized(datatype)) {
+      return element(*made);
     }
   }
   return Element::other;
 }
 
+bool is_constant(MPI_Datatype datatype, MPI_Op op) {
+  return find(datatype) != nullptr ||
+         (is_accepted(op, datatype) && combiner_of(datatype) == MPI_COMBINER_NAMED);
+}
+
 bool is_plain(MPI_Datatype datatype) {
-  for (const Known& one : table()) {
-    if (one.handle == datatype) {
-      return (one.allowed & pairs) == 0; // pairs have gaps
-    }
-  }
-  return datatype == MPI_CHAR;
+  const Known* const known = find(datatype);
+  return known != nullptr ? (known->allowed & pairs) == 0 // pairs have gaps
+                          : datatype == MPI_CHAR;
 }
 
 } // namespace tributary::mpi::collectives

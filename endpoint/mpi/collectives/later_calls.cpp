@@ -26,7 +26,7 @@ bool iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatyp
   if (chosen.communicator == nullptr) {
     return false;
   }
-  begin(*chosen.communicator, reduction_call(chosen, asked, out), request);
+  begin(*chosen.communicator, reduction_call(chosen.plan, *chosen.communicator, asked), request);
   return true;
 }
 

@@ -53,6 +53,8 @@ TRIBUTARY_NEWER(Reduce_c, const void* in, void* out, MPI_Count count, MPI_Dataty
                 MPI_Op op, int root, MPI_Comm comm);
 TRIBUTARY_NEWER(Reduce_scatter_block_c, const void* in, void* out, MPI_Count count,
                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+TRIBUTARY_NEWER(Reduce_scatter_c, const void* in, void* out, const MPI_Count* counts,
+                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 TRIBUTARY_NEWER(Bcast_c, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,
                 MPI_Comm comm);
 TRIBUTARY_NEWER(Iallreduce_c, const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
@@ -65,6 +67,9 @@ TRIBUTARY_PERSISTENT(Reduce_init, const void* in, void* out, int count, MPI_Data
 TRIBUTARY_PERSISTENT(Reduce_scatter_block_init, const void* in, void* out, int count,
                      MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                      MPI_Request* request);
+TRIBUTARY_PERSISTENT(Reduce_scatter_init, const void* in, void* out, const int* counts,
+                     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                     MPI_Request* request);
 TRIBUTARY_PERSISTENT(Bcast_init, void* buffer, int count, MPI_Datatype datatype, int root,
                      MPI_Comm comm, MPI_Info info, MPI_Request* request);
 TRIBUTARY_PERSISTENT(Barrier_init, MPI_Comm comm, MPI_Info info, MPI_Request* request);
@@ -74,6 +79,9 @@ TRIBUTARY_NEWER(Allreduce_init_c, const void* in, void* out, MPI_Count count, MP
 TRIBUTARY_NEWER(Reduce_init_c, const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                 MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request);
 TRIBUTARY_NEWER(Reduce_scatter_block_init_c, const void* in, void* out, MPI_Count count,
+                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                MPI_Request* request);
+TRIBUTARY_NEWER(Reduce_scatter_init_c, const void* in, void* out, const MPI_Count* counts,
                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
                 MPI_Request* request);
 TRIBUTARY_NEWER(Bcast_init_c, void* buffer, MPI_Count count, MPI_Datatype datatype, int root,

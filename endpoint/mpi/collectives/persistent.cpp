@@ -107,23 +107,12 @@ int by_library(const Reduction& call, MPI_Info info, MPI_Request* request) {
   case Kind::reduce_scatter_block:
     return reduce_scatter_block_init_by_library(call.in, out, call.count, call.datatype, op,
                                                 call.comm, info, request);
+  case Kind::reduce_scatter:
+    return reduce_scatter_init_by_library(call.in, out, call.counts.array(), call.datatype, op,
+                                          call.comm, info, request);
   default:
     return allreduce_init_by_library(call.in, out, call.count, call.datatype, op, call.comm, info,
                                      request);
-  }
-}
-
-void travel(Operation& operation, const Communicator& communicator, const Reduction& call,
-            const Plan& plan) {
-  const auto count = static_cast<std::size_t>(call.count);
-  const bool scatters = blocking(call.kind) == Kind::reduce_scatter_block;
-  const auto size = static_cast<std::size_t>(communicator.size());
-  const bool takes = blocking(call.kind) != Kind::reduce || communicator.rank() == call.root;
-  operation.call = reduction_call({.plan = plan, .elements = scatters ? count * size : count}, call,
-                                  takes ? const_cast<void*>(call.out) : nullptr);
-  if (scatters) {
-    operation.call.take = count;
-    operation.call.take_from = count * static_cast<std::size_t>(communicator.rank());
   }
 }
 
@@ -150,17 +139,15 @@ int persistent_reduction(const Reduction& call, MPI_Info info, MPI_Request* requ
     const Operator op = operator_of(call.op);
     const Element element = element_of(call.datatype, op);
     Plan plan;
-    const auto blocks = static_cast<std::uint64_t>(
-        blocking(call.kind) == Kind::reduce_scatter_block ? communicator->size() : 1);
-    choose_way(*operation, *communicator,
-               static_cast<std::uint64_t>(call.count) * blocks * bytes_of(element),
+    const Extent extent = extent_of(call, communicator->rank(), communicator->size());
+    choose_way(*operation, *communicator, extent.elements * bytes_of(element),
                [&](const Abilities& abilities) {
                  const Verdict verdict = plan_reduction(op, element, abilities);
                  plan = verdict.plan;
                  return verdict.reason;
                });
     if (operation->queue) {
-      travel(*operation, operation->queue->communicator(), call, plan);
+      operation->call = reduction_call(plan, operation->queue->communicator(), call);
     }
   }
   Persistent::of_process().add(*request, std::move(operation));

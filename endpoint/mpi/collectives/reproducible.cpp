@@ -62,13 +62,22 @@ void doubles_of(const States& states, void* out, std::size_t count) {
 
 std::size_t number(MPI_Count count) { return static_cast<std::size_t>(count); }
 
+/// Whether the datatype consists of doubles.
+bool has_doubles(Element element) {
+  return element == Element::float64 || element == Element::complex128;
+}
+
 } // namespace
+
+MPI_Count doubles_in(MPI_Count count, MPI_Datatype datatype) {
+  return count * static_cast<MPI_Count>(numbers_of(element_of(datatype, Operator::sum)));
+}
 
 bool is_to_be_reproducible(const Reduction& call) {
   Runtime* const runtime = Runtime::get();
   if (runtime == nullptr || !runtime->settings().reproducible || call.count == 0 ||
       operator_of(call.op) != Operator::sum ||
-      element_of(call.datatype, Operator::sum) != Element::float64) {
+      !has_doubles(element_of(call.datatype, Operator::sum))) {
     return false;
   }
   const Communicator* const communicator = runtime->of(call.comm);
@@ -112,6 +121,22 @@ int reproducible_reduce_scatter_block(const void* in, void* out, MPI_Count count
   return answer;
 }
 
+int reproducible_reduce_scatter(const Reduction& call) {
+  const ScaledCounts scaled(call.counts, doubles_in(1, call.datatype));
+  const BlockCounts counts = scaled.counts();
+  int rank = 0;
+  PMPI_Comm_rank(call.comm, &rank);
+  const MPI_Count total = counts.total();
+  const States states = states_of(call.in == MPI_IN_PLACE ? call.out : call.in, number(total));
+  States mine(number(counts.of(rank)));
+  const int answer = reduce_scatter_by_library(states.data(), mine.data(), counts.array(),
+                                               handles().state, handles().sum_of(total), call.comm);
+  if (answer == MPI_SUCCESS) {
+    doubles_of(mine, const_cast<void*>(call.out), mine.size());
+  }
+  return answer;
+}
+
 int reproducible_iallreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm,
                             MPI_Request* request) {
   auto states = std::make_shared<States>(states_of(in == MPI_IN_PLACE ? out : in, number(count)));
@@ -128,41 +153,49 @@ int reproducible_iallreduce(const void* in, void* out, MPI_Count count, MPI_Comm
 
 int reproducible_init(const Reduction& call, MPI_Info info, MPI_Request* request,
                       ReproducibleSteps& steps) {
-  const bool scatters = blocking(call.kind) == Kind::reduce_scatter_block;
+  const Kind kind = blocking(call.kind);
+  const bool scatters = kind == Kind::reduce_scatter_block || kind == Kind::reduce_scatter;
   int size = 1;
   int rank = 0;
   PMPI_Comm_size(call.comm, &size);
   PMPI_Comm_rank(call.comm, &rank);
-  const std::size_t taken = number(call.count);
-  const std::size_t given = scatters ? taken * number(size) : taken;
+  const Extent extent = extent_of(call, rank, size);
+  const MPI_Count each = doubles_in(1, call.datatype);
+  const std::size_t taken = extent.take * number(each);
+  const std::size_t given = extent.elements * number(each);
+  const MPI_Count count = call.count * each;
+  const auto counts = std::make_shared<ScaledCounts>(call.counts, each);
   const auto all = std::make_shared<States>(given);
   const auto mine = std::make_shared<States>(scatters ? taken : 0);
   const MPI_Datatype state = handles().state;
-  const MPI_Op sum = handles().sum_of(call.count);
+  const MPI_Op sum = handles().sum_of(count);
   void* const out = const_cast<void*>(call.out);
   const void* const in = call.in == MPI_IN_PLACE ? call.out : call.in;
   steps.before = [all, in, given] { // stay in place: the MPI library has their address
     to_frames(plan(), static_cast<const std::byte*>(in), given,
               reinterpret_cast<std::byte*>(all->data()));
   };
-  steps.after = [all, mine, out, taken, scatters] {
+  steps.after = [all, mine, counts, out, taken, scatters] { // the counts stay in place, too
     doubles_of(scatters ? *mine : *all, out, taken);
   };
-  switch (blocking(call.kind)) {
+  switch (kind) {
   case Kind::reduce_scatter_block:
-    return reduce_scatter_block_init_by_library(all->data(), mine->data(), call.count, state, sum,
+    return reduce_scatter_block_init_by_library(all->data(), mine->data(), count, state, sum,
                                                 call.comm, info, request);
+  case Kind::reduce_scatter:
+    return reduce_scatter_init_by_library(all->data(), mine->data(), counts->counts().array(),
+                                          state, sum, call.comm, info, request);
   case Kind::reduce:
     if (rank != call.root) {
       steps.after = nullptr;
-      return reduce_init_by_library(all->data(), nullptr, call.count, state, sum, call.root,
-                                    call.comm, info, request);
+      return reduce_init_by_library(all->data(), nullptr, count, state, sum, call.root, call.comm,
+                                    info, request);
     }
-    return reduce_init_by_library(MPI_IN_PLACE, all->data(), call.count, state, sum, call.root,
+    return reduce_init_by_library(MPI_IN_PLACE, all->data(), count, state, sum, call.root,
                                   call.comm, info, request);
   default:
-    return allreduce_init_by_library(MPI_IN_PLACE, all->data(), call.count, state, sum, call.comm,
-                                     info, request);
+    return allreduce_init_by_library(MPI_IN_PLACE, all->data(), count, state, sum, call.comm, info,
+                                     request);
   }
 }
 

@@ -14,10 +14,15 @@ namespace tributary::mpi::collectives {
 /// Whether this reduction is a reproducible sum; false without elements, or with wrong arguments.
 [[nodiscard]] bool is_to_be_reproducible(const Reduction& call);
 
-// Return codes of the MPI library; buffers and counts as in its functions. Require the above.
+/// The doubles in this number of elements, of a datatype of which the above is true.
+[[nodiscard]] MPI_Count doubles_in(MPI_Count count, MPI_Datatype datatype);
+
+// Return codes of the MPI library; buffers as in its functions, counts of doubles. Require the
+// above.
 int reproducible_allreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm);
 int reproducible_reduce(const void* in, void* out, MPI_Count count, int root, MPI_Comm comm);
 int reproducible_reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Comm comm);
+int reproducible_reduce_scatter(const Reduction& call); ///< counts of elements
 int reproducible_iallreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm,
                             MPI_Request* request);
 

@@ -32,6 +32,8 @@ int frame_type(Element element, Conversion conversion) {
   case Element::uint64: return TRIBUTARY_UINT64;
   case Element::float32: return TRIBUTARY_FLOAT;
   case Element::float64: return TRIBUTARY_DOUBLE;
+  case Element::complex64: return TRIBUTARY_FLOAT;
+  case Element::complex128: return TRIBUTARY_DOUBLE;
   case Element::float_int:
   case Element::double_int: return TRIBUTARY_MINMAXLOC_DOUBLE;
   case Element::long_int:
@@ -60,7 +62,7 @@ std::size_t frame_bytes(Element element, int type) {
   case TRIBUTARY_MINMAXLOC_INT64:
   case TRIBUTARY_MINMAXLOC_DOUBLE: return sizeof(tributary_minmaxloc_int64);
   case TRIBUTARY_REPSUM_STATE: return sizeof(tributary_repsum_state);
-  default: return bytes_of(element);
+  default: return bytes_of(element) / numbers_of(element);
   }
 }
 
@@ -80,12 +82,18 @@ std::size_t bytes_of(Element element) {
   case Element::float64:
   case Element::float_int:
   case Element::two_int:
-  case Element::short_int: return 8;
+  case Element::short_int:
+  case Element::complex64: return 8;
   case Element::double_int:
-  case Element::long_int: return 16;
+  case Element::long_int:
+  case Element::complex128: return 16;
   case Element::other: return 0;
   }
   return 0;
+}
+
+std::size_t numbers_of(Element element) {
+  return element == Element::complex64 || element == Element::complex128 ? 2 : 1;
 }
 
 Verdict plan_reduction(Operator op, Element element, const Abilities& abilities) {
@@ -100,7 +108,10 @@ Verdict plan_reduction(Operator op, Element element, const Abilities& abilities)
       nan_wins >= 0 && is_floating(element) && abilities.nan_wins) {
     call = nan_wins;
   }
-  if (op == Operator::sum && element == Element::float64 && abilities.reproducible) {
+  if (numbers_of(element) > 1 && op != Operator::sum) {
+    return refused(Reason::datatype_not_carried); // only sums are those of the parts
+  }
+  if (op == Operator::sum && type == TRIBUTARY_DOUBLE && abilities.reproducible) {
     type = TRIBUTARY_REPSUM_STATE;
     call = TRIBUTARY_REPSUM;
     conversion = Conversion::reproducible;
@@ -118,14 +129,16 @@ Verdict plan_reduction(Operator op, Element element, const Abilities& abilities)
   if (!opcode(abilities.wide_frames)) {
     return refused(Reason::needs_wide_frames);
   }
-  return {.reason = Reason::none,
-          .plan = {.type = type,
-                   .op = call,
-                   .user_bytes = static_cast<std::uint32_t>(bytes_of(element)),
-                   .frame_bytes = static_cast<std::uint32_t>(frame_bytes(element, type)),
-                   .conversion = conversion,
-                   .element = element,
-                   .operation = op}};
+  return {
+      .reason = Reason::none,
+      .plan = {.type = type,
+               .op = call,
+               .user_bytes = static_cast<std::uint32_t>(bytes_of(element) / numbers_of(element)),
+               .frame_bytes = static_cast<std::uint32_t>(frame_bytes(element, type)),
+               .numbers = static_cast<std::uint32_t>(numbers_of(element)),
+               .conversion = conversion,
+               .element = element,
+               .operation = op}};
 }
 
 Plan plan_broadcast() {

@@ -8,6 +8,7 @@
 //                   float64                 float64                  yes              yes
 //                   float64, reproducible   repsum states, 40 bytes  yes              yes
 //                   float32                 float32                  -                yes
+//                   complex numbers         their two parts, each as a float64 or float32
 //   MIN MAX         int64, float64          the same                 yes              yes
 //                   others                  the same                 -                yes
 //   BAND BOR BXOR   integers                the same                 yes              yes
@@ -34,8 +35,9 @@ namespace tributary::mpi {
 struct Plan {
   int type = 0;                  ///< enum tributary_type
   int op = 0;                    ///< enum tributary_op
-  std::uint32_t user_bytes = 0;  ///< of one element in the program, with its gaps
+  std::uint32_t user_bytes = 0;  ///< of what an element of frames carries of the program, with gaps
   std::uint32_t frame_bytes = 0; ///< of one element in frames
+  std::uint32_t numbers = 1;     ///< elements of frames for one of the program
   Conversion conversion = Conversion::none;
   Element element = Element::other;     ///< element type of the program
   Operator operation = Operator::other; ///< operator of the program
@@ -61,5 +63,7 @@ struct Abilities {
 
 /// Bytes of one element in the program's memory, with its gaps; 0 for `other`.
 [[nodiscard]] std::size_t bytes_of(Element element);
+/// Elements of frames that carry one of the program: 2 for a complex number, else 1.
+[[nodiscard]] std::size_t numbers_of(Element element);
 
 } // namespace tributary::mpi

@@ -2,6 +2,7 @@
 
 #include "endpoint/library/operators.hpp"
 #include "endpoint/mpi/model/arithmetic.hpp"
+#include "endpoint/mpi/model/word_hash.hpp"
 #include "tributary/tributary.h"
 #include "tributary/wire/opcode.hpp"
 
@@ -28,7 +29,8 @@ std::string_view name_of(Element element) {
       "floats",          "doubles",
       "MPI_FLOAT_INT",   "MPI_DOUBLE_INT",
       "MPI_LONG_INT",    "MPI_2INT",
-      "MPI_SHORT_INT",   "elements"};
+      "MPI_SHORT_INT",   "complex floats",
+      "complex doubles", "elements"};
   return names[static_cast<std::size_t>(element)];
 }
 
@@ -39,6 +41,7 @@ std::string_view name_of_call(Kind kind) {
   case Kind::bcast: return "MPI_Bcast";
   case Kind::barrier: return "MPI_Barrier";
   case Kind::reduce_scatter_block: return "MPI_Reduce_scatter_block";
+  case Kind::reduce_scatter: return "MPI_Reduce_scatter";
   case Kind::iallreduce: return "MPI_Iallreduce";
   case Kind::ibarrier: return "MPI_Ibarrier";
   case Kind::allreduce_init: return "MPI_Allreduce_init";
@@ -46,6 +49,7 @@ std::string_view name_of_call(Kind kind) {
   case Kind::bcast_init: return "MPI_Bcast_init";
   case Kind::barrier_init: return "MPI_Barrier_init";
   case Kind::reduce_scatter_block_init: return "MPI_Reduce_scatter_block_init";
+  case Kind::reduce_scatter_init: return "MPI_Reduce_scatter_init";
   }
   return "?";
 }
@@ -135,24 +139,24 @@ std::string text_of(const Terms& terms) {
                                  name_of(terms.plan.element), terms_of(terms.plan.operation).name);
   if (blocking(terms.kind) == Kind::reduce) {
     text += fmt::format(" to rank {}", terms.root);
+  } else if (blocking(terms.kind) == Kind::reduce_scatter) {
+    text +=
+        fmt::format(", counts with the checksum {:08x}", static_cast<std::uint32_t>(terms.counts));
   }
   return text;
 }
 
 std::uint64_t fingerprint(const Terms& terms) {
-  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a, a word at a time
-  const auto mix = [&hash](std::uint64_t word) {
-    hash = (hash ^ word) * 0x100000001b3;
-    hash ^= hash >> 29;
-  };
-  mix(static_cast<std::uint64_t>(terms.kind));
-  mix(static_cast<std::uint64_t>(terms.plan.conversion) << 8 |
-      static_cast<std::uint64_t>(terms.plan.element));
-  mix(static_cast<std::uint64_t>(terms.plan.op));
-  mix(static_cast<std::uint64_t>(terms.root));
-  mix(terms.elements);
-  hash >>= 64 - fingerprint_bits;
-  return hash == 0 ? 1 : hash;
+  WordHash hash;
+  hash.add(static_cast<std::uint64_t>(terms.kind));
+  hash.add(static_cast<std::uint64_t>(terms.plan.conversion) << 8 |
+           static_cast<std::uint64_t>(terms.plan.element));
+  hash.add(static_cast<std::uint64_t>(terms.plan.op));
+  hash.add(static_cast<std::uint64_t>(terms.root));
+  hash.add(terms.elements);
+  hash.add(terms.counts);
+  const std::uint64_t bits = hash.value() >> (64 - fingerprint_bits);
+  return bits == 0 ? 1 : bits;
 }
 
 std::size_t mark_elements(const Plan& plan) {

@@ -21,6 +21,7 @@ struct Terms {
   Kind kind = Kind::barrier;
   std::int32_t root = 0;      ///< root of a reduction to one rank, or of a broadcast
   std::uint64_t elements = 0; ///< elements of the whole call; bytes of a broadcast
+  std::uint64_t counts = 0;   ///< hash of the counts of MPI_Reduce_scatter; 0 in all other calls
   Plan plan;
   friend bool operator==(const Terms&, const Terms&) = default;
 };

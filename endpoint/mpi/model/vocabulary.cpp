@@ -9,6 +9,7 @@ std::string_view name_of(Kind kind) {
   case Kind::bcast: return "bcast";
   case Kind::barrier: return "barrier";
   case Kind::reduce_scatter_block: return "reduce_scatter_block";
+  case Kind::reduce_scatter: return "reduce_scatter";
   case Kind::iallreduce: return "iallreduce";
   case Kind::ibarrier: return "ibarrier";
   case Kind::allreduce_init: return "allreduce_init";
@@ -16,6 +17,7 @@ std::string_view name_of(Kind kind) {
   case Kind::bcast_init: return "bcast_init";
   case Kind::barrier_init: return "barrier_init";
   case Kind::reduce_scatter_block_init: return "reduce_scatter_block_init";
+  case Kind::reduce_scatter_init: return "reduce_scatter_init";
   }
   return "?";
 }

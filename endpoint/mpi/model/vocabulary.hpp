@@ -16,6 +16,7 @@ enum class Kind : std::uint8_t {
   bcast,
   barrier,
   reduce_scatter_block,
+  reduce_scatter,
   iallreduce,
   ibarrier,
   // persistent operations, each start counts
@@ -24,8 +25,9 @@ enum class Kind : std::uint8_t {
   bcast_init,
   barrier_init,
   reduce_scatter_block_init,
+  reduce_scatter_init,
 };
-inline constexpr std::size_t kind_count = 12;
+inline constexpr std::size_t kind_count = 14;
 inline constexpr std::size_t blocking_kind_count = 5; ///< they are the first
 /// The blocking kind of the same operation.
 [[nodiscard]] constexpr Kind blocking(Kind kind) {
@@ -37,6 +39,7 @@ inline constexpr std::size_t blocking_kind_count = 5; ///< they are the first
   case Kind::ibarrier:
   case Kind::barrier_init: return Kind::barrier;
   case Kind::reduce_scatter_block_init: return Kind::reduce_scatter_block;
+  case Kind::reduce_scatter_init: return Kind::reduce_scatter;
   default: return kind;
   }
 }
@@ -65,8 +68,8 @@ enum class Operator : std::uint8_t {
 };
 inline constexpr std::size_t operator_count = 13;
 
-/// The datatypes that MPI allows an operator on.
-enum class Allowed : std::uint8_t { numbers = 1, bits = 2, logic = 4, pairs = 8 };
+/// The datatypes that MPI allows an operator on: complex numbers have sums and no order.
+enum class Allowed : std::uint8_t { sums = 1, bits = 2, logic = 4, pairs = 8, order = 16 };
 
 /// How elements of the program are converted to those of frames, and back.
 enum class Conversion : std::uint8_t {
@@ -88,10 +91,10 @@ struct OperatorTerms {
 };
 /// By Operator, without `other`.
 inline constexpr OperatorTerms operator_terms[] = {
-    {"MPI_SUM", Allowed::numbers, "SUM"},
-    {"MPI_PROD", Allowed::numbers, "PROD"},
-    {"MPI_MIN", Allowed::numbers, "MIN"},
-    {"MPI_MAX", Allowed::numbers, "MAX"},
+    {"MPI_SUM", Allowed::sums, "SUM"},
+    {"MPI_PROD", Allowed::sums, "PROD"},
+    {"MPI_MIN", Allowed::order, "MIN"},
+    {"MPI_MAX", Allowed::order, "MAX"},
     {"MPI_MINLOC", Allowed::pairs, "MINMAXLOC", Conversion::min_pair},
     {"MPI_MAXLOC", Allowed::pairs, "MINMAXLOC", Conversion::max_pair},
     {"MPI_BAND", Allowed::bits, "AND"},
@@ -124,9 +127,11 @@ enum class Element : std::uint8_t {
   long_int, ///< a 64-bit long
   two_int,
   short_int,
-  other, ///< derived ones, complex ones, long double ...
+  complex64,  ///< two floats, the real part first
+  complex128, ///< two doubles
+  other,      ///< derived ones, long double ...
 };
-inline constexpr std::size_t element_count = 16;
+inline constexpr std::size_t element_count = 18;
 
 /// Why a call was left to the MPI library. The order is that of the summary.
 enum class Reason : std::uint8_t {

@@ -11,6 +11,8 @@
 #include <mpi.h>
 
 namespace collectives = tributary::mpi::collectives;
+using collectives::BlockCounts;
+using collectives::doubles_in;
 using collectives::operator_by_library;
 using collectives::signature;
 using tributary::mpi::Kind;
@@ -31,7 +33,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
     return MPI_SUCCESS;
   }
   return collectives::is_to_be_reproducible({Kind::allreduce, in, out, count, datatype, op, comm})
-             ? collectives::reproducible_allreduce(in, out, count, comm)
+             ? collectives::reproducible_allreduce(in, out, doubles_in(count, datatype), comm)
              : by_library();
 }
 
@@ -50,7 +52,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MP
   }
   return collectives::is_to_be_reproducible(
              {Kind::reduce, in, out, count, datatype, op, comm, root})
-             ? collectives::reproducible_reduce(in, out, count, root, comm)
+             ? collectives::reproducible_reduce(in, out, doubles_in(count, datatype), root, comm)
              : by_library();
 }
 
@@ -70,8 +72,29 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
   }
   return collectives::is_to_be_reproducible(
              {Kind::reduce_scatter_block, in, out, count, datatype, op, comm})
-             ? collectives::reproducible_reduce_scatter_block(in, out, count, comm)
+             ? collectives::reproducible_reduce_scatter_block(in, out, doubles_in(count, datatype),
+                                                              comm)
              : by_library();
+}
+
+int reduce_scatter(const void* in, void* out, const BlockCounts::Array& array,
+                   MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  const BlockCounts counts = collectives::counts_of(array, comm);
+  const auto call =
+      collectives::scattered(Kind::reduce_scatter, in, out, counts, datatype, op, comm);
+  const auto by_library = [&] {
+    return collectives::reduce_scatter_by_library(
+        in, out, array, datatype, operator_by_library(op, datatype, call.count), comm);
+  };
+  if (!counts.any() || collectives::caches.take(call.kind, signature(call))) {
+    return by_library();
+  }
+  const collectives::TimedCall timed;
+  if (collectives::reduce_scatter(call)) {
+    return MPI_SUCCESS;
+  }
+  return collectives::is_to_be_reproducible(call) ? collectives::reproducible_reduce_scatter(call)
+                                                  : by_library();
 }
 
 int bcast(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
@@ -99,7 +122,8 @@ int iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype
     return MPI_SUCCESS;
   }
   return collectives::is_to_be_reproducible({Kind::iallreduce, in, out, count, datatype, op, comm})
-             ? collectives::reproducible_iallreduce(in, out, count, comm, request)
+             ? collectives::reproducible_iallreduce(in, out, doubles_in(count, datatype), comm,
+                                                    request)
              : by_library();
 }
 
@@ -132,6 +156,15 @@ int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype 
 int MPI_Reduce_scatter_block_c(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
                                MPI_Op op, MPI_Comm comm) {
   return reduce_scatter_block(in, out, count, datatype, op, comm);
+}
+
+int MPI_Reduce_scatter(const void* in, void* out, const int counts[], MPI_Datatype datatype,
+                       MPI_Op op, MPI_Comm comm) {
+  return reduce_scatter(in, out, counts, datatype, op, comm);
+}
+int MPI_Reduce_scatter_c(const void* in, void* out, const MPI_Count counts[], MPI_Datatype datatype,
+                         MPI_Op op, MPI_Comm comm) {
+  return reduce_scatter(in, out, counts, datatype, op, comm);
 }
 
 int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {

@@ -109,6 +109,13 @@ TRIBUTARY_FORTRAN(reduce_scatter_block, void* in, void* out, MPI_Fint* count, MP
                                     comm_of(comm));
 }
 
+TRIBUTARY_FORTRAN(reduce_scatter, void* in, void* out, MPI_Fint* counts, MPI_Fint* datatype,
+                  MPI_Fint* op, MPI_Fint* comm, MPI_Fint* error) {
+  static_assert(sizeof(MPI_Fint) == sizeof(int));
+  *error = MPI_Reduce_scatter(buffer(in), buffer(out), counts, type_of(datatype), op_of(op),
+                              comm_of(comm));
+}
+
 TRIBUTARY_FORTRAN(bcast, void* data, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root,
                   MPI_Fint* comm, MPI_Fint* error) {
   *error = MPI_Bcast(buffer(data), *count, type_of(datatype), *root, comm_of(comm));
@@ -210,6 +217,17 @@ void mpi_reduce_scatter_block_init_f08ts_large_(void* in, void* out, void* count
                                                 void* error) {
   leave("mpi_reduce_scatter_block_init_f08ts_large_", in, out, count, datatype, op, comm, info,
         request, error);
+}
+void mpi_reduce_scatter_init_f08ts_(void* in, void* out, void* counts, void* datatype, void* op,
+                                    void* comm, void* info, void* request, void* error) {
+  leave("mpi_reduce_scatter_init_f08ts_", in, out, counts, datatype, op, comm, info, request,
+        error);
+}
+void mpi_reduce_scatter_init_f08ts_large_(void* in, void* out, void* counts, void* datatype,
+                                          void* op, void* comm, void* info, void* request,
+                                          void* error) {
+  leave("mpi_reduce_scatter_init_f08ts_large_", in, out, counts, datatype, op, comm, info, request,
+        error);
 }
 void mpi_bcast_init_f08ts_(void* buffer, void* count, void* datatype, void* root, void* comm,
                            void* info, void* request, void* error) {

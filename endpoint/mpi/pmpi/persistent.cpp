@@ -9,6 +9,22 @@ namespace collectives = tributary::mpi::collectives;
 using collectives::Persistent;
 using tributary::mpi::Kind;
 
+namespace {
+
+int reduce_scatter_init(const void* in, void* out, const collectives::BlockCounts::Array& array,
+                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                        MPI_Request* request) {
+  const auto counts = collectives::counts_of(array, comm);
+  return counts.any() ? collectives::persistent_reduction(
+                            collectives::scattered(Kind::reduce_scatter_init, in, out, counts,
+                                                   datatype, op, comm),
+                            info, request)
+                      : collectives::reduce_scatter_init_by_library(in, out, array, datatype, op,
+                                                                    comm, info, request);
+}
+
+} // namespace
+
 extern "C" {
 
 int MPI_Allreduce_init_c(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
@@ -42,6 +58,16 @@ int MPI_Reduce_scatter_block_init(const void* in, void* out, int count, MPI_Data
   return MPI_Reduce_scatter_block_init_c(in, out, count, datatype, op, comm, info, request);
 }
 
+int MPI_Reduce_scatter_init_c(const void* in, void* out, const MPI_Count counts[],
+                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                              MPI_Request* request) {
+  return reduce_scatter_init(in, out, counts, datatype, op, comm, info, request);
+}
+int MPI_Reduce_scatter_init(const void* in, void* out, const int counts[], MPI_Datatype datatype,
+                            MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return reduce_scatter_init(in, out, counts, datatype, op, comm, info, request);
+}
+
 int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
                      MPI_Info info, MPI_Request* request) {
   return collectives::persistent_bcast(buffer, count, datatype, root, comm, info, request);
@@ -67,6 +93,10 @@ int MPIX_Reduce_init(const void* in, void* out, int count, MPI_Datatype datatype
 int MPIX_Reduce_scatter_block_init(const void* in, void* out, int count, MPI_Datatype datatype,
                                    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return MPI_Reduce_scatter_block_init_c(in, out, count, datatype, op, comm, info, request);
+}
+int MPIX_Reduce_scatter_init(const void* in, void* out, const int counts[], MPI_Datatype datatype,
+                             MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return MPI_Reduce_scatter_init(in, out, counts, datatype, op, comm, info, request);
 }
 int MPIX_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
                     MPI_Info info, MPI_Request* request) {

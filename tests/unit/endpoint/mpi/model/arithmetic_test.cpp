@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <vector>
 
@@ -50,6 +52,23 @@ TEST(Arithmetic, SumsWrapAndExtremesKnowTheSign) {
   EXPECT_EQ(reduced<std::uint64_t>(plan(Operator::max, Element::uint64), {1, ~0ULL, 7}), ~0ULL);
   EXPECT_EQ(reduced<std::int64_t>(plan(Operator::min, Element::int64), {1, -9, 7}), -9);
   EXPECT_EQ(reduced<float>(plan(Operator::sum, Element::float32), {1.5F, 2.25F}), 3.75F);
+}
+
+TEST(Arithmetic, ComplexNumbersAreAddedPartByPart) {
+  const Plan sum = plan(Operator::sum, Element::complex128);
+  const std::complex<double> mine[]{{1.5, -2.0}, {0.25, 8.0}};
+  const std::complex<double> theirs[]{{1.0, 3.0}, {-0.25, 0.5}};
+  const std::size_t numbers = std::size(mine) * sum.numbers;
+  std::array<std::byte, sizeof mine> total{};
+  std::array<std::byte, sizeof mine> part{};
+  ASSERT_EQ(numbers * sum.frame_bytes, total.size());
+  to_frames(sum, reinterpret_cast<const std::byte*>(mine), numbers, total.data());
+  to_frames(sum, reinterpret_cast<const std::byte*>(theirs), numbers, part.data());
+  ASSERT_TRUE(combine(sum.type, sum.op, total.data(), part.data(), numbers));
+  std::complex<double> result[2];
+  from_frames(sum, total.data(), numbers, reinterpret_cast<std::byte*>(result));
+  EXPECT_EQ(result[0], std::complex<double>(2.5, 1.0));
+  EXPECT_EQ(result[1], std::complex<double>(0.0, 8.5));
 }
 
 TEST(Arithmetic, AnythingButZeroIsTrue) {

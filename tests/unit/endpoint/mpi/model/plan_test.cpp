@@ -64,6 +64,31 @@ TEST(Plan, ANumberBeatsANaNWhereRequested) {
   EXPECT_EQ(plan_reduction(Operator::minloc, Element::two_int, wide).plan.op, TRIBUTARY_MINMAXLOC);
 }
 
+TEST(Plan, ComplexNumbersAreTwoNumbersAndHaveOnlySums) {
+  const Verdict doubles = plan_reduction(Operator::sum, Element::complex128, narrow);
+  ASSERT_EQ(doubles.reason, Reason::none);
+  EXPECT_EQ(doubles.plan.type, TRIBUTARY_DOUBLE);
+  EXPECT_EQ(doubles.plan.numbers, 2U);
+  EXPECT_EQ(doubles.plan.user_bytes, 8U);
+  EXPECT_EQ(doubles.plan.frame_bytes, 8U);
+  EXPECT_EQ(bytes_of(Element::complex128), 16U);
+  EXPECT_EQ(plan_reduction(Operator::sum, Element::complex64, wide).plan.type, TRIBUTARY_FLOAT);
+  EXPECT_EQ(plan_reduction(Operator::sum, Element::complex64, narrow).reason,
+            Reason::needs_wide_frames);
+  EXPECT_EQ(plan_reduction(Operator::sum, Element::float64, narrow).plan.numbers, 1U);
+  const Abilities reproducible{.wide_frames = true, .reproducible = true};
+  EXPECT_EQ(plan_reduction(Operator::sum, Element::complex128, reproducible).plan.op,
+            TRIBUTARY_REPSUM);
+  EXPECT_EQ(plan_reduction(Operator::sum, Element::complex64, reproducible).plan.op, TRIBUTARY_SUM);
+  for (std::size_t o = 0; o + 1 < operator_count; ++o) {
+    const auto op = static_cast<Operator>(o);
+    for (const Element element : {Element::complex64, Element::complex128}) {
+      EXPECT_EQ(plan_reduction(op, element, wide).reason == Reason::none, op == Operator::sum)
+          << terms_of(op).name;
+    }
+  }
+}
+
 TEST(Plan, WhatNoFrameCarriesHasAReason) {
   EXPECT_EQ(plan_reduction(Operator::other, Element::float64, wide).reason,
             Reason::operator_not_carried);

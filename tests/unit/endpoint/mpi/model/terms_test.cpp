@@ -1,6 +1,7 @@
 #include "endpoint/mpi/model/terms.hpp"
 
 #include "endpoint/mpi/model/arithmetic.hpp"
+#include "endpoint/mpi/model/word_hash.hpp"
 #include "tributary/tributary.h"
 
 #include <gtest/gtest.h>
@@ -72,6 +73,7 @@ TEST(Terms, CallsThatDifferHaveAnotherFingerprintAndText) {
   const Plan sum = plan_reduction(Operator::sum, Element::float64, {}).plan;
   const Plan greatest = plan_reduction(Operator::max, Element::float64, {}).plan;
   const Plan integers = plan_reduction(Operator::sum, Element::int64, {}).plan;
+  const Plan pairs = plan_reduction(Operator::sum, Element::complex128, {}).plan;
   const std::vector<Terms> all{
       {.kind = Kind::allreduce, .elements = 4, .plan = sum},
       {.kind = Kind::allreduce, .elements = 8, .plan = sum},
@@ -87,6 +89,10 @@ TEST(Terms, CallsThatDifferHaveAnotherFingerprintAndText) {
       {.kind = Kind::reduce_init, .root = 1, .elements = 4, .plan = sum},
       {.kind = Kind::bcast_init, .root = 2, .elements = 32, .plan = plan_broadcast()},
       {.kind = Kind::barrier_init, .plan = {}},
+      {.kind = Kind::allreduce, .elements = 4, .plan = pairs},
+      {.kind = Kind::reduce_scatter, .elements = 4, .counts = 0x1234, .plan = sum},
+      {.kind = Kind::reduce_scatter, .elements = 4, .counts = 0x1235, .plan = sum},
+      {.kind = Kind::reduce_scatter_init, .elements = 4, .counts = 0x1235, .plan = sum},
   };
   std::set<std::uint64_t> fingerprints;
   std::set<std::string> texts;
@@ -101,6 +107,26 @@ TEST(Terms, CallsThatDifferHaveAnotherFingerprintAndText) {
   EXPECT_EQ(text_of(all[11]), "MPI_Reduce_init of 4 doubles with MPI_SUM to rank 1");
   EXPECT_EQ(text_of(all[12]), "MPI_Bcast_init of 32 bytes from rank 2");
   EXPECT_EQ(text_of(all[13]), "MPI_Barrier_init");
+  EXPECT_EQ(text_of(all[14]), "MPI_Allreduce of 4 complex doubles with MPI_SUM");
+  EXPECT_EQ(text_of(all[15]),
+            "MPI_Reduce_scatter of 4 doubles with MPI_SUM, counts with the checksum 00001234");
+}
+
+TEST(WordHash, DependsOnWordsAndTheirOrder) {
+  const auto hash = [](const std::vector<std::uint64_t>& words) {
+    WordHash made;
+    for (const std::uint64_t word : words) {
+      made.add(word);
+    }
+    return made.value();
+  };
+  std::set<std::uint64_t> hashes;
+  const std::vector<std::vector<std::uint64_t>> all{{},     {0},    {0, 0}, {2, 2},   {4, 0},
+                                                    {0, 4}, {3, 1}, {1, 3}, {1, 1, 2}};
+  for (const auto& words : all) {
+    hashes.insert(hash(words));
+  }
+  EXPECT_EQ(hashes.size(), all.size());
 }
 
 } // namespace

@@ -18,6 +18,8 @@ TEST(Tuning, IsReadAsItIsWritten) {
   EXPECT_FALSE(tuning.through_network(Kind::reduce, 10));
   EXPECT_FALSE(tuning.is_empty());
   EXPECT_TRUE(Tuning::never().is_empty());
+  EXPECT_FALSE(Tuning::parse("reduce_scatter_block").through_network(Kind::reduce_scatter, 10));
+  EXPECT_TRUE(Tuning::parse("reduce_scatter:8-9").through_network(Kind::reduce_scatter_init, 9));
   EXPECT_TRUE(Tuning::parse("always").through_network(Kind::reduce, 10));
   for (const char* const wrong : {"allreduc", "allreduce:", "allreduce:9-8", "bcast:x-9", "",
                                   "iallreduce", "barrier,", "bcast:1-2x"}) {
