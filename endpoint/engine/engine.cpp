@@ -28,7 +28,7 @@ private:
 
 Engine::Engine(link::Port& port, std::uint16_t ethertype)
     : port_(&port), ethertype_(ethertype), tree_holders_(max_trees, no_slot) {
-  tell_port();
+  update_tree_filter();
 }
 
 void Engine::add(Protocol& protocol) {
@@ -53,7 +53,7 @@ Protocol* Engine::holder_of_unicast() const { return at(unicast_holder_); }
 void Engine::claim(Protocol& protocol, TreeNumber tree) {
   assert(holder_of(tree) == nullptr);
   tree_holders_[tree.value] = slot_of(protocol);
-  tell_port();
+  update_tree_filter();
 }
 
 void Engine::claim_unicast(Protocol& protocol) {
@@ -64,16 +64,16 @@ void Engine::claim_unicast(Protocol& protocol) {
 void Engine::release(Protocol& protocol) {
   const Index slot = slot_of(protocol);
   std::ranges::replace(tree_holders_, slot, no_slot);
-  tell_port();
+  update_tree_filter();
   if (unicast_holder_ == slot) {
     unicast_holder_ = no_slot;
   }
 }
 
-void Engine::tell_port() const {
+void Engine::update_tree_filter() const {
   std::vector<TreeNumber> claimed;
   for (std::size_t tree = 0; tree < tree_holders_.size(); ++tree) {
-    if (tree_holders_[tree] != nobody) {
+    if (tree_holders_[tree] != no_slot) {
       claimed.push_back(TreeNumber{static_cast<std::uint16_t>(tree)});
     }
   }

@@ -93,7 +93,7 @@ private:
   [[nodiscard]] Index slot_of(const Protocol& protocol) const;
   [[nodiscard]] Protocol* at(Index slot) const;
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
-  void tell_port() const;
+  void update_tree_filter() const;
   void hand_out(std::span<const FrameView> frames, TimeNs now);
   /// Whether a protocol has more than a turn's frames.
   bool collect();

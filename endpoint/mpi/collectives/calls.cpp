@@ -79,8 +79,7 @@ bool make(const Reduction& call) {
 } // namespace
 
 Chosen choose(const Reduction& call) {
-  Asked like = signature(call);
-  const Asked asked{call.kind, call.comm, like};
+  const Asked asked{call.kind, call.comm, signature(call)};
   if (const auto* const known = known_of(asked)) {
     auto& communicator = *static_cast<Communicator*>(known->owner);
     if (is_refused(call, communicator.rank(), communicator.size())) {
@@ -104,11 +103,12 @@ Chosen choose(const Reduction& call) {
   // First checks whether any group could carry it, so that no group is made for nothing.
   Verdict verdict = plan_reduction(operation, element, runtime->wanted_abilities());
   if (verdict.reason != Reason::none) {
-    if (verdict.reason == Reason::datatype_not_carried && !is_constant(call.datatype, call.op)) {
-      asked.like.reset();
+    runtime->count(asked.kind, verdict.reason);
+    const bool is_stable =
+        verdict.reason != Reason::datatype_not_carried || is_constant(call.datatype, call.op);
+    if (asked.like && is_stable) {
+      caches.add(asked.kind, {.call = *asked.like, .reason = verdict.reason, .plan = {}});
     }
-    leave(asked.kind, verdict.reason);
-    caches.add(asked.kind, {.call = like, .reason = verdict.reason, .plan = {}});
     return {};
   }
   if (!decided(asked, *communicator)) {
@@ -119,8 +119,9 @@ Chosen choose(const Reduction& call) {
     runtime->count(asked.kind, verdict.reason);
     return {};
   }
-  know(asked, *communicator, verdict.plan);
-  return {.communicator = admitted(asked, *communicator, bytes_of(call, *communicator, element)),
+  const std::uint64_t bytes = bytes_of(call, *communicator, element);
+  store(asked, *communicator, verdict.plan, bytes);
+  return {.communicator = admitted(asked, *communicator, bytes),
           .plan = verdict.plan};
 }
 

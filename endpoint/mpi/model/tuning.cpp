@@ -10,7 +10,7 @@ namespace tributary::mpi {
 
 namespace {
 
-/// Reads a number at the beginning of bytes such as 'allreduce:8-65536,barrier'; kinds are allreduce, " "reduce, bcast, barrier, " "reduce_scatter_block, reduce_scatter", word, and removes it.
+/// Reads a number at the beginning of `text`, and removes it.
 bool take_number(std::string_view& text, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
@@ -55,7 +55,7 @@ Tuning Tuning::parse(std::string_view text) {
           fmt::format("'{}' in '{}' is not a tuning; it can be 'measure', 'start', 'run', 'print', "
                       "'always', 'never', or kinds with ranges of bytes such as "
                       "'allreduce:8-65536,barrier'; kinds are allreduce, reduce, bcast, barrier, "
-                      "reduce_scatter_block",
+                      "reduce_scatter_block, reduce_scatter",
                       word, text));
     }
     tuning.ranges_.push_back(range);

@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
   reduce_scatter_init,
 };
 inline constexpr std::size_t kind_count = 14;
-inline constexpr std::size_t blocking_kind_count = 5; ///< they are the first
+inline constexpr std::size_t blocking_kind_count = 6; ///< they are the first
 /// The blocking kind of the same operation.
 [[nodiscard]] constexpr Kind blocking(Kind kind) {
   switch (kind) {

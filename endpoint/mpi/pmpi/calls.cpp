@@ -86,7 +86,7 @@ int reduce_scatter(const void* in, void* out, const BlockCounts::Array& array,
     return collectives::reduce_scatter_by_library(
         in, out, array, datatype, operator_by_library(op, datatype, call.count), comm);
   };
-  if (!counts.any() || collectives::caches.take(call.kind, signature(call))) {
+  if (!counts.any() || collectives::is_left_to_library(call.kind, signature(call))) {
     return by_library();
   }
   const collectives::TimedCall timed;
