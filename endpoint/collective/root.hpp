@@ -141,7 +141,7 @@ public:
   /// The vector of the last result of this id, until its next one completes; none if that was four
   /// words.
   [[nodiscard]] WideView last_vector(ReductionId id) const {
-    const WideOperand& last = slots_[id.value].last_vector;
+    const WideOperand& last = slots_[channel_.place_of(id)].last_vector;
     return {.form = last.form, .payload = {last.in, last.payload_bytes}};
   }
 

@@ -32,14 +32,14 @@ void Root::arm_ahead(PieceNumber piece, TimeNs now) {
   PieceNumber count = ahead_.next(piece, now, group.collective_timeout_ns / 2);
   // A member that is not there yet would miss the arms, and have to wait for a retry of each piece.
   // A complete piece shows that all members are there.
-  const bool all_are_there = piece > 0 && !slots_[channel_.id_of(piece - 1).value].in_progress;
+  const bool all_are_there = piece > 0 && !slots_[channel_.place_of_piece(piece - 1)].in_progress;
   if (!all_are_there) {
     return;
   }
   for (PieceNumber next = piece + 1; count > 0 && channel_.outbox.is_half_empty();
        --count, ++next) {
     const ReductionId id = channel_.id_of(next);
-    Slot& slot = slots_[id.value];
+    Slot& slot = slots_[channel_.place_of(id)];
     if (slot.in_progress || !is_to_be_armed(slot, now)) {
       return;
     }
@@ -151,14 +151,14 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
 void Root::move_to(const GroupParameters& parameters, TimeNs now) {
   channel_.move_to(parameters);
   all_members_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
-  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < channel_.parameters.slots; ++i) {
     Slot& slot = slots_[i];
     slot.gathered = {};
     slot.own_counted = false;
     slot.arm_void = slot.armed;
     if (slot.in_progress && parameters.size > 1) {
       ++channel_.statistics.armed;
-      ask(ReductionId{i}, slot, now);
+      ask(channel_.id_at(i), slot, now);
     }
   }
 }
