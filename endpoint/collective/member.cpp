@@ -100,6 +100,8 @@ void Member::resize(std::uint32_t ids) {
   channel_of(role_).resize(ids);
 }
 
+std::uint32_t Member::kept_ids() const { return channel_of(role_).kept_ids; }
+
 const std::optional<Failure>& Member::failure() const {
   return std::visit(
       [](const auto& role) -> const std::optional<Failure>& { return role.failure(); }, role_);

@@ -79,17 +79,37 @@ void Engine::claim(Protocol& protocol, TreeNumber tree) {
 void Engine::claim(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
                    std::size_t ids_of_tree) {
   const bool is_new = tree_holders_[tree.value] == no_slot;
-  IdHolders& holders = share(tree);
+  const Index slot = slot_of(protocol);
+  for_each_holder(share(tree), first, ids, ids_of_tree, [slot](Index& holder) {
+    holder = holder == no_slot ? slot : holder;
+  });
+  if (is_new) {
+    update_tree_filter();
+  }
+}
+
+template <typename F>
+void Engine::for_each_holder(IdHolders& holders, ReductionId first, std::size_t ids,
+                             std::size_t ids_of_tree, F&& f) {
   // On a tree of eight ids the upper bits of the address mean nothing (wire/fabric_address.hpp).
   const std::size_t step =
       ids_of_tree == reductions_per_tree ? reductions_per_tree : most_reductions_per_tree;
   for (std::size_t id = first.value; id < first.value + ids; ++id) {
     for (std::size_t bits = id; bits < holders.size(); bits += step) {
-      assert(holders[bits] == no_slot);
-      holders[bits] = slot_of(protocol);
+      f(holders[bits]);
     }
   }
-  if (is_new) {
+}
+
+void Engine::release(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
+                     std::size_t ids_of_tree) {
+  if (tree_holders_[tree.value] == no_slot) {
+    return;
+  }
+  const Index slot = slot_of(protocol);
+  for_each_holder(share(tree), first, ids, ids_of_tree,
+                  [slot](Index& holder) { holder = holder == slot ? no_slot : holder; });
+  if (end_sharing(tree)) {
     update_tree_filter();
   }
 }
@@ -99,21 +119,19 @@ Engine::IdHolders& Engine::share(TreeNumber tree) {
   if (holder != no_slot && (holder & is_shared) != 0) {
     return *shared_[holder & ~is_shared];
   }
-  assert(holder == no_slot);
   auto place = std::ranges::find(shared_, nullptr);
   if (place == shared_.end()) {
     place = shared_.insert(shared_.end(), nullptr);
   }
   *place = std::make_unique<IdHolders>();
-  (*place)->fill(no_slot);
+  (*place)->fill(holder);
   holder = static_cast<Index>(is_shared | (place - shared_.begin()));
   return **place;
 }
 
-bool Engine::release_shared(TreeNumber tree, Index holder) {
+bool Engine::end_sharing(TreeNumber tree) {
   Index& at_tree = tree_holders_[tree.value];
   std::unique_ptr<IdHolders>& ids = shared_[at_tree & ~is_shared];
-  std::ranges::replace(*ids, holder, no_slot);
   if (std::ranges::any_of(*ids, [](Index id) { return id != no_slot; })) {
     return false;
   }
@@ -136,7 +154,8 @@ void Engine::release(Protocol& protocol) {
       holder = no_slot;
       changed = true;
     } else if (holder != no_slot && (holder & is_shared) != 0) {
-      changed |= release_shared(TreeNumber{static_cast<std::uint16_t>(tree)}, slot);
+      std::ranges::replace(*shared_[holder & ~is_shared], slot, no_slot);
+      changed |= end_sharing(TreeNumber{static_cast<std::uint16_t>(tree)});
     }
   }
   if (changed) {

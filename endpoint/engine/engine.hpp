@@ -68,7 +68,8 @@ public:
   /// Claims all ids of a tree. Requires that the protocol was added, and that no protocol holds any
   /// of them.
   void claim(Protocol& protocol, TreeNumber tree);
-  /// The same for `ids` ids from `first` on, of a tree that has `ids_of_tree`. Allocates.
+  /// Claims those of `ids` ids from `first` on that no protocol holds, of a tree that has
+  /// `ids_of_tree`. Allocates.
   void claim(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
              std::size_t ids_of_tree);
   /// The same for unicast frames.
@@ -76,6 +77,9 @@ public:
   [[nodiscard]] Protocol* holder_of_unicast() const;
   /// Releases all its claims.
   void release(Protocol& protocol);
+  /// Releases what it has claimed of these ids.
+  void release(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
+               std::size_t ids_of_tree);
   /// Calls it again in the next round, though it rests.
   void wake(Protocol& protocol) { slots_[slot_of(protocol)].rests = false; }
 
@@ -120,8 +124,12 @@ private:
   void let_rest();
   /// The ids of a tree that is to have several holders.
   [[nodiscard]] IdHolders& share(TreeNumber tree);
-  /// Replaces the holder's claims by nobody's; returns whether nobody holds the tree any more.
-  bool release_shared(TreeNumber tree, Index holder);
+  /// Calls `f(holder)` for all bits of an address that are one of these ids.
+  template <typename F>
+  static void for_each_holder(IdHolders& holders, ReductionId first, std::size_t ids,
+                              std::size_t ids_of_tree, F&& f);
+  /// Frees the table of a shared tree that nobody holds any more; returns whether that is so.
+  bool end_sharing(TreeNumber tree);
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
   void update_tree_filter() const;
   void hand_out(std::span<const FrameView> frames, TimeNs now);

@@ -121,6 +121,9 @@ tributary_group_options options_of(const NamedGroup& named,
   options.slots = membership.slots;
   options.payload = membership.payload;
   options.in_switch_results = membership.in_switch_results ? 1 : 0;
+  options.first_id = 0;
+  options.ids = 0;
+  options.first_sequence = 0;
   return options;
 }
 
@@ -190,9 +193,8 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
     try {
       auto lock = host->loop().lock();
       tributary_group& added = host->add(
-          lock, library::parameters_of(*host, library::options_of(named, named.membership)));
-      named.ticket = agent.add(named.settings, named.request, named.membership);
-      added.named = std::move(named);
+          lock, library::parameters_of(*host, library::options_of(named, named.membership)), named);
+      added.named()->ticket = agent.add(named.settings, named.request, named.membership);
       *group = &added;
     } catch (...) {
       manager_client::leave(manager, named.request, named.membership.job);
@@ -211,18 +213,22 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
   }
   const auto lock = group->host->loop().lock();
   const GroupParameters& p = group->member.parameters();
-  const bool named = group->named.has_value();
+  const library::NamedGroup* const named = group->named();
   *out = {.tree = p.tree.value,
           .twin_tree = p.twin ? p.twin->value : TRIBUTARY_NO_TREE,
           .vni = p.vni.value,
           .cookie = p.cookie.value,
           .root_rank = p.root_rank,
           .root_nid = p.root_nid ? p.root_nid->value : TRIBUTARY_NID_UNKNOWN,
-          .disjoint = named && p.twin && group->named->membership.disjoint ? 1 : 0,
-          .lease_msec =
-              named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0,
-          .slots = p.slots,
+          .disjoint = named != nullptr && p.twin && named->membership.disjoint ? 1 : 0,
+          .lease_msec = named != nullptr
+                            ? static_cast<std::uint32_t>(named->membership.lease.count())
+                            : 0,
+          .slots = p.ids_of_tree(),
           .payload = p.payload,
-          .in_switch_results = p.in_switch ? 1 : 0};
+          .in_switch_results = p.in_switch ? 1 : 0,
+          .first_id = p.first_id.value,
+          .ids = p.slots,
+          .first_sequence = p.first_sequence.value()};
   return TRIBUTARY_OK;
 }

@@ -20,7 +20,6 @@ struct NamedGroup {
   tributary_group_options protocol{};
   /// The manager's last news of missing members.
   manager_client::GroupNews news;
-  bool hurried = false; ///< the agent was asked to renew often
   std::string error;    ///< why the last move could not be followed
 };
 
