@@ -113,7 +113,7 @@ int Dup::agree() {
                 fmt::format("{}{}{}; leave groups that are not needed, or join one of another name",
                             why, refusal.empty() ? "" : ": the last tree was refused: ", refusal));
   }
-  return fail(host_.last_error, TRIBUTARY_ERR_SYSTEM,
+  return fail(host_.last_error, TRIBUTARY_ERR_OP_MISMATCH,
               fmt::format("the members did not agree on a group: {}", why));
 }
 

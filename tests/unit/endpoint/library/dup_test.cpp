@@ -290,24 +290,22 @@ TEST_F(DupTest, AMemberThatCallsSomethingElseIsReported) {
       << errors();
 }
 
-TEST_F(DupTest, TwoThatMadeDifferentNumbersOfDupsDoNotAgree) {
+TEST_F(DupTest, AMemberWithOtherWordsThanADupsMakesItFailAndNothingElse) {
   join();
   const Pair child = dup(joined);
   std::array<int, 2> codes{};
   on_both([&](std::uint32_t rank) {
     tributary_group* none = nullptr;
-    if (rank == 0) {
-      codes[rank] = tributary_group_dup(child[0], nullptr, &none);
-    } else {
-      // What a dup sends, but for the words.
-      std::array<std::uint64_t, 4> words{~0ULL, ~0ULL, ~0ULL, ~0ULL};
-      codes[rank] = tributary_allreduce(child[1], words.data(), words.data(), words.size(),
-                                        TRIBUTARY_UINT64, TRIBUTARY_AND, nullptr);
-    }
-    EXPECT_EQ(none == nullptr, codes[rank] != TRIBUTARY_OK || rank == 1);
+    std::array<std::uint64_t, 4> words{1, 2, 3, 4};
+    codes[rank] = rank == 0
+                      ? tributary_group_dup(child[0], nullptr, &none)
+                      : tributary_allreduce(child[1], words.data(), words.data(), words.size(),
+                                            TRIBUTARY_UINT64, TRIBUTARY_AND, nullptr);
+    EXPECT_EQ(none, nullptr);
   });
-  // All ones hide nothing of the other's words; so that one has its context, and no use for it.
-  EXPECT_EQ(codes[1], TRIBUTARY_OK);
+  EXPECT_EQ(codes, (std::array<int, 2>{TRIBUTARY_ERR_OP_MISMATCH, TRIBUTARY_OK}));
+  EXPECT_NE(std::string(tributary_last_error(host[0])).find("did not agree"), std::string::npos);
+  expect_reductions({joined, child, dup(joined)});
 }
 
 TEST_F(DupTest, AMissingMemberEndsTheParentAndIsNamed) {
