@@ -23,6 +23,7 @@ NEVER = frozenset()
 
 UNDER = {
     "configuration": ADDRESS,
+    "contexts": NEVER,
     "control_channel": THREAD,
     "demo": set(),
     "demo_faults": THREAD,
