@@ -18,7 +18,6 @@
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/operations.hpp"
 #include "endpoint/library/parameters.hpp"
-#include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
 
@@ -44,8 +43,6 @@ namespace wire = tributary::wire;
 
 namespace {
 
-/// Between looks whether a tree is there.
-constexpr std::uint64_t look_ns = 5'000'000;
 /// Trees that one dup waits for: another one is awaited only if other dups took the ids of the last.
 constexpr int most_trees_awaited = 8;
 
@@ -182,11 +179,10 @@ int Dup::await_trees(bool& awaited) {
   }
   awaited = result != OfferWords{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0},
                                  ~std::uint64_t{0}};
-  while (awaits() && !parent_.member.failure()) {
-    host_.loop().wait_until(
-        lock_, [&] { return !awaits() || parent_.member.failure().has_value(); },
-        tributary::net::steady_now() + look_ns);
-  }
+  host_.look_for_answers(true);
+  host_.loop().wait_through(lock_,
+                            [&] { return !awaits() || parent_.member.failure().has_value(); });
+  host_.look_for_answers(false);
   return TRIBUTARY_OK;
 }
 
@@ -222,12 +218,13 @@ GroupParameters times_of(const tributary_group& parent, const tributary_group_op
 void require_possible(const tributary_group& parent) {
   require(parent.member.parameters().dialect == collective::Dialect::native,
           "a group that talks to cxi hosts has all ids of its tree, and no dups");
+  library::require_ids(parent);
   require(!parent.tree->is_range,
           "this group was joined with a range of a tree's ids, and its host does not know who has "
           "the others; make dups where the whole tree was joined");
 }
 
-int dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& times,
+int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& times,
         tributary_group** child) {
   Dup made(lock, parent);
   if (const int code = made.agree(); code != TRIBUTARY_OK) {
@@ -257,7 +254,7 @@ int tributary_group_dup(tributary_group* parent, const tributary_group_options* 
     require(child != nullptr, "no place for the group: child is NULL");
     auto lock = parent->host->loop().lock();
     require_possible(*parent);
-    return dup(lock, *parent, times_of(*parent, options), child);
+    return make_dup(lock, *parent, times_of(*parent, options), child);
   });
 }
 
@@ -295,6 +292,6 @@ int tributary_group_split(tributary_group* parent, int32_t colour,
                               "own by name",
                               -largest[1], largest[0]));
     }
-    return mine < 0 ? static_cast<int>(TRIBUTARY_OK) : dup(lock, *parent, times, child);
+    return mine < 0 ? static_cast<int>(TRIBUTARY_OK) : make_dup(lock, *parent, times, child);
   });
 }

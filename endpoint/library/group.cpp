@@ -76,7 +76,7 @@ void tributary_group::end_watch() {
 
 void tributary_group::send(tributary::engine::Outlet& outlet) {
   auto& outbox = member.outbox();
-  while (!outbox.empty()) {
+  while (has_to_send()) {
     if (outlet.longest_frame() < outbox.front_bytes()) {
       throw tributary::link::link_error(EMSGSIZE, host->interface(), "sending");
     }

@@ -32,7 +32,9 @@ struct tributary_group final : tributary::engine::Protocol {
   void poll(tributary::TimeNs now) override;
   [[nodiscard]] tributary::TimeNs next_deadline() const override;
   [[nodiscard]] bool may_rest() const override { return !waits() && !waits_long_; }
-  [[nodiscard]] bool has_to_send() const override { return !member.outbox().empty(); }
+  [[nodiscard]] bool has_to_send() const override {
+    return !tree->is_kept && !member.outbox().empty();
+  }
   /// Throws LinkError where the link does not support frames of that length.
   void send(tributary::engine::Outlet& outlet) override;
 

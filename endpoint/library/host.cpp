@@ -56,6 +56,8 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
 
 /// The longest frame read is a reduction frame with a trailer.
 constexpr std::uint32_t longest_frame = 128;
+/// Between looks at the agent while a call waits for a tree: nothing else may wake it.
+constexpr std::uint64_t answers_interval_ns = 2'000'000;
 /// No link is asked for more.
 constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;
 static_assert(wire::reduction_frame_bytes < longest_frame);
@@ -176,6 +178,9 @@ void tributary_host::throw_if_in_use(const tributary::collective::GroupParameter
 }
 
 void tributary_host::claim(tributary_group& group) {
+  if (group.tree->is_kept) {
+    return;
+  }
   const auto& parameters = group.member.parameters();
   tributary::engine::Engine& engine = loop_.engine();
   const std::uint32_t ids = group.member.kept_ids();
@@ -250,7 +255,10 @@ bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
     if (whole.slots != tree->parameters.slots || whole.payload != tree->parameters.payload) {
       throw std::invalid_argument("a group moves with the frames that it has, or not at all");
     }
-    throw_if_in_use(whole, nullptr);
+    if (!tree->is_kept) {
+      throw_if_in_use(whole, nullptr);
+    }
+    ++tree->moves;
     whole.window = tree->parameters.window;
     tree->parameters = whole;
     // Those that use a part of what they used to have last: they claim what is left.
@@ -371,7 +379,10 @@ void tributary_host::ManagerNews::poll(TimeNs now) {
 }
 
 TimeNs tributary_host::ManagerNews::next_deadline() const {
-  return host_->retransmit_ ? host_->retransmit_->next_look() : tributary::never;
+  const TimeNs look = host_->retransmit_ ? host_->retransmit_->next_look() : tributary::never;
+  return host_->looks_for_answers_
+             ? std::min(look, tributary::net::steady_now() + answers_interval_ns)
+             : look;
 }
 
 void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view what) {
@@ -420,12 +431,13 @@ void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
 
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
                                      tributary::collective::GroupParameters parameters,
-                                     std::optional<tributary::library::NamedGroup> named) {
+                                     std::optional<tributary::library::NamedGroup> named,
+                                     bool is_kept) {
   auto tree = std::make_shared<tributary::library::SharedTree>();
   tree->parameters = parameters;
   tree->named = std::move(named);
   tree->is_range = parameters.slots != parameters.ids_of_tree();
-  free_ids(parameters);
+  tree->is_kept = is_kept;
   tributary_group& added = add(lock, parameters, tree);
   tree->parameters.window = added.member.parameters().window;
   contexts_.add(tree);
@@ -441,7 +453,6 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   }
   const auto parameters =
       tributary::library::parameters_of_context(tree->parameters, context, times);
-  free_ids(parameters);
   tributary_group& added = add(lock, parameters, tree);
   added.context = context;
   added.is_dup = true;
@@ -456,11 +467,14 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
                                      tributary::collective::GroupParameters parameters,
                                      std::shared_ptr<tributary::library::SharedTree> tree) {
-  throw_if_in_use(parameters, nullptr);
   if (const std::string fault = fault_of(parameters); !fault.empty()) {
     throw std::invalid_argument(fault);
   }
-  make_room_for(lock, parameters);
+  if (!tree->is_kept) {
+    free_ids(parameters);
+    throw_if_in_use(parameters, nullptr);
+    make_room_for(lock, parameters);
+  }
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters, std::move(tree)));
   tributary_group& added = *groups_.back();
   loop_.engine().add(added);

@@ -58,11 +58,12 @@ struct tributary_host {
 
   /// Throws TreeInUse.
   /// Makes room for the group's frames first, which waits for the link to take what is pending.
-  /// The tree has this group only: a program has joined it. `named`: one that the fabric manager
-  /// made, with its ticket.
+  /// A program has joined the tree. `named`: a group that the fabric manager made. `is_kept`: for
+  /// other processes.
   tributary_group& add(tributary::engine::Loop::Lock& lock,
                        tributary::collective::GroupParameters parameters,
-                       std::optional<tributary::library::NamedGroup> named = {});
+                       std::optional<tributary::library::NamedGroup> named = {},
+                       bool is_kept = false);
   /// A dup's group, on the tree of the context, which the caller has taken. `times`: parameters of
   /// its protocol.
   tributary_group& add(tributary::engine::Loop::Lock& lock,
@@ -80,6 +81,8 @@ struct tributary_host {
   /// Trees that an agreement wants, for the members of `like`: asked for in the background.
   void ask_for(std::span<const tributary::contexts::Outcome::Wanted> wanted,
                const tributary::library::SharedTree& like);
+  /// Whether a call waits for the answer to that.
+  void look_for_answers(bool looks) { looks_for_answers_ = looks; }
   /// Groups that are not left, of the same members as this one, besides it.
   [[nodiscard]] std::size_t others_of(const tributary_group& group) const;
   [[nodiscard]] tributary::library::HostContexts& contexts() { return contexts_; }
@@ -168,6 +171,7 @@ private:
   std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups
   std::vector<std::unique_ptr<tributary_group>> groups_;
   tributary::library::HostContexts contexts_;
+  bool looks_for_answers_ = false;
   /// Moves that are not over.
   std::map<tributary::library::MembershipAgent::Ticket, tributary::manager_client::Membership>
       moves_;

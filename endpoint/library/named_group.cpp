@@ -184,6 +184,10 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
     NamedGroup named = named_group(*host, *options);
+    const bool is_kept = options->protocol.ids == TRIBUTARY_NO_IDS;
+    require(options->protocol.ids == 0 || is_kept,
+            "a named group has all ids of its tree, or none: protocol.ids is 0 or "
+            "TRIBUTARY_NO_IDS");
     check(*host, named);
     library::MembershipAgent& agent = agent_of(*host); // announces the host from now on
     named.request.host = agent.host_name();
@@ -193,7 +197,8 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
     try {
       auto lock = host->loop().lock();
       tributary_group& added = host->add(
-          lock, library::parameters_of(*host, library::options_of(named, named.membership)), named);
+          lock, library::parameters_of(*host, library::options_of(named, named.membership)), named,
+          is_kept);
       added.named()->ticket = agent.add(named.settings, named.request, named.membership);
       *group = &added;
     } catch (...) {
@@ -228,7 +233,8 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
           .payload = p.payload,
           .in_switch_results = p.in_switch ? 1 : 0,
           .first_id = p.first_id.value,
-          .ids = p.slots,
-          .first_sequence = p.first_sequence.value()};
+          .ids = group->tree->is_kept ? 0 : p.slots,
+          .first_sequence = p.first_sequence.value(),
+          .moves = group->tree->moves};
   return TRIBUTARY_OK;
 }

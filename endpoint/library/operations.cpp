@@ -143,8 +143,14 @@ Loop::Wait wait_for(const VectorOperation& operation, Loop& loop) {
 
 } // namespace
 
+void library::require_ids(const tributary_group& group) {
+  require(!group.tree->is_kept,
+          "this group holds its tree for groups of other processes, and has no ids of it itself");
+}
+
 int library::run_task(Loop::Lock& lock, tributary_group& group, const VectorTask& task,
                       tributary_result* result) {
+  require_ids(group);
   tributary_host& host = *group.host;
   VectorOperation operation(task, group.member.parameters().payload);
   host.loop().throw_if_broken();
@@ -189,6 +195,7 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   return guarded(group->host->last_error, [&] {
     require(request != nullptr, "no place for the request: it is NULL");
     const auto lock = group->host->loop().lock();
+    library::require_ids(*group);
     const VectorTask task = make_task();
     group->host->loop().throw_if_broken();
     if (group->member.failure()) {

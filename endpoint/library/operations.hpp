@@ -13,4 +13,7 @@ namespace tributary::library {
 [[nodiscard]] int run_task(engine::Loop::Lock& lock, tributary_group& group,
                            const collective::VectorTask& task, tributary_result* result);
 
+/// Throws std::invalid_argument for a group that holds its tree for others.
+void require_ids(const tributary_group& group);
+
 } // namespace tributary::library

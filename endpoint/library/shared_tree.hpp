@@ -27,6 +27,9 @@ struct SharedTree {
   bool is_joined = true;
   /// The program gave a range of its ids: other processes have the others.
   bool is_range = false;
+  /// The program keeps it for other processes, and has no ids of it itself.
+  bool is_kept = false;
+  std::uint32_t moves = 0; ///< how often the manager has moved it
   bool leaving = false;
   /// Groups with a call that waits for long: the agent then asks for news often.
   std::uint32_t waiting_long = 0;

@@ -162,6 +162,20 @@ int tributary_move(tributary_group* group, const tributary_group_options* option
   });
 }
 
+int tributary_check(tributary_group* group) {
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  tributary_host& host = *group->host;
+  return guarded(host.last_error, [&] {
+    const auto lock = host.loop().lock();
+    host.loop().progress();
+    return group->member.failure() ? fail(host.last_error, library::failure_code(*group),
+                                          library::failure_text(*group))
+                                   : static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
 int tributary_abandon(tributary_group* group) {
   if (group == nullptr) {
     return library::no_host("the group");
@@ -207,6 +221,9 @@ int tributary_leave(tributary_group* group) {
     group->leaving = true;
     group->tree->leaving = true;
     const TimeNs begin = tributary::net::steady_now();
+    if (group->tree->is_kept) {
+      return static_cast<int>(TRIBUTARY_OK); // those who have the ids are done with them
+    }
     member.leave(begin);
     group->moved_at = begin;
     host.loop().engine().wake(*group);

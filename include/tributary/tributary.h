@@ -301,6 +301,7 @@ TRIBUTARY_API const char* tributary_result_name(int code);
 
 #define TRIBUTARY_NID_UNKNOWN 0xFFFFFFFFu
 #define TRIBUTARY_NO_TREE 0xFFFFFFFFu
+#define TRIBUTARY_NO_IDS 0xFFFFFFFFu
 
 struct tributary_group_options {
   uint32_t tree; /* 0 to 8191, as installed in the switches */
@@ -344,8 +345,9 @@ struct tributary_group_options {
    * docs/protocol/contexts.md): ids of them, a power of two, from first_id on, with a cookie of its
    * own, and the root's first sequence, 0 to 1021. Members of other processes have the other ids,
    * and nobody checks that here. Leaving such a group sends nothing: see tributary_leave. ids 0: all
-   * ids of the tree. Not with cxi_compatible, nor for a named group or a dup, which have these from
-   * the manager and from their members' agreement. */
+   * ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
+   * agreement. A named group has all ids, or with TRIBUTARY_NO_IDS none: it holds its tree, and
+   * renews its lease, for other processes that join ranges of it; such a group reduces nothing. */
   uint32_t first_id;       /* 0 */
   uint32_t ids;            /* 0 */
   uint32_t first_sequence; /* 0 */
@@ -438,6 +440,10 @@ TRIBUTARY_API int tributary_group_split(struct tributary_group* parent, int32_t 
 TRIBUTARY_API int tributary_move(struct tributary_group* group,
                                  const struct tributary_group_options* options);
 
+/* TRIBUTARY_OK, or the error that every operation of the group returns since it has ended. Makes
+ * progress. */
+TRIBUTARY_API int tributary_check(struct tributary_group* group);
+
 /* Ends the group at this member at once: nothing of its operations' memory is read or written any
  * more, their requests return TRIBUTARY_ERR_GROUP_ENDED, and only tributary_leave remains to be
  * called, which takes no time. Other groups of the host continue, those on the same tree included.
@@ -461,6 +467,7 @@ struct tributary_membership {
   uint32_t first_id;     /* of the range of the tree's ids that the group uses */
   uint32_t ids;          /* reductions in flight of the group */
   uint32_t first_sequence;
+  uint32_t moves; /* named: how often the manager has moved it to other trees */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);

@@ -483,6 +483,7 @@ protected:
     if (is_new) {
       at->second.give({.trees = {500 + static_cast<std::uint32_t>(records_.size())},
                        .cookie = 0xAB00 + static_cast<std::uint32_t>(records_.size()),
+                       .lease_seconds = lease_seconds,
                        .slots = slots_,
                        .payload = 1408});
     }
@@ -527,6 +528,7 @@ protected:
   }
 
   std::atomic<bool> refuses = false;
+  double lease_seconds = 0.5; ///< of groups to come
   FakeManager manager{[this](const FakeRequest& request) { return answer(request); }};
   std::string url = manager.url();
 
@@ -567,6 +569,7 @@ TEST_F(NamedDupTest, TheNextTreeIsAskedForAheadAndAllAreLeftAtTheEnd) {
 }
 
 TEST_F(NamedDupTest, AThousandAreLiveOnAsManyTreesAsTheyNeed) {
+  lease_seconds = 60;
   join_named(128);
   std::vector<Pair> all;
   on_both([&](std::uint32_t rank) {
@@ -652,6 +655,51 @@ TEST_F(NamedDupTest, TheEndOfATreesGroupEndsWhatSharesItAndNothingElse) {
   leave(all[2]);
   all.pop_back();
   expect_reductions(all);
+}
+
+TEST_F(NamedDupTest, ATreeIsHeldForGroupsOfOtherProcesses) {
+  on_both([&](std::uint32_t rank) {
+    tributary_named_group_options who = tributary_named_group_defaults("demo");
+    who.rank = rank;
+    who.size = 2;
+    who.root_rank = 0;
+    who.manager_url = url.c_str();
+    who.token = "";
+    who.protocol.ids = TRIBUTARY_NO_IDS;
+    ASSERT_EQ(tributary_join_named(host[rank], &who, &joined[rank]), TRIBUTARY_OK)
+        << tributary_last_error(host[rank]);
+  });
+  std::array<Pair, 2> ranges{};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const tributary_membership facts = membership(joined[rank]);
+    EXPECT_EQ(facts.ids, 0U);
+    EXPECT_EQ(facts.slots, 128U);
+    EXPECT_EQ(tributary_barrier(joined[rank]), TRIBUTARY_ERR_ARGUMENT);
+    for (std::uint32_t n = 0; n < 2; ++n) { // of the same host here, as well as of others
+      tributary_group_options who = member(rank, facts.slots);
+      who.tree = facts.tree;
+      who.vni = facts.vni;
+      who.root_nid = facts.root_nid;
+      who.root_rank = facts.root_rank;
+      who.payload = facts.payload;
+      who.first_id = n == 0 ? 0 : 64;
+      who.ids = n == 0 ? 64 : 8;
+      who.cookie = 5 + n;
+      ASSERT_EQ(tributary_join(host[rank], &who, &ranges[n][rank]), TRIBUTARY_OK) << errors();
+    }
+  }
+  expect_reductions({ranges[0], ranges[1]}, 10'000);
+  record_of("demo").forget_and_give({.trees = {900}, .vni = 10, .slots = 128, .payload = 1408});
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(tributary_check(joined[0]), TRIBUTARY_OK);
+    EXPECT_EQ(tributary_check(joined[1]), TRIBUTARY_OK);
+    return membership(joined[0]).moves == 1 && membership(joined[1]).moves == 1;
+  }));
+  EXPECT_EQ(membership(joined[1]).tree, 900U);
+  record_of("demo").end("the administrator ended it");
+  EXPECT_TRUE(
+      eventually([&] { return tributary_check(joined[0]) == TRIBUTARY_ERR_GROUP_ENDED; }));
+  EXPECT_EQ(tributary_check(ranges[0][0]), TRIBUTARY_OK) << "who holds the tree tells the others";
 }
 
 TEST_F(NamedDupTest, AMemberThatDiesAfterTheAgreementIsNamedInTheDup) {
