@@ -339,7 +339,75 @@ TEST_F(DupTest, AMemberThatIsMissingInADupEndsThatOneAlone) {
   expect_reductions({joined, dup(joined)});
 }
 
-TEST_F(DupTest, ABandonedGroupWritesNothingMoreAndTheOthersGoOn) {
+TEST_F(DupTest, MembersThatPassDifferentParentsWaitAndTheirTimeOutsNameTheOther) {
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    tributary_group_options who = member(rank, 128);
+    who.retry_usec = 1000;
+    who.member_timeout_usec = 200'000;
+    ASSERT_EQ(tributary_join(host[rank], &who, &joined[rank]), TRIBUTARY_OK);
+  }
+  const Pair one = dup(joined);
+  const Pair two = dup(joined);
+  std::array<int, 2> codes{};
+  on_both([&](std::uint32_t rank) {
+    tributary_group* child = nullptr;
+    codes[rank] = tributary_group_dup(rank == 0 ? one[0] : two[1], nullptr, &child);
+    EXPECT_NE(std::string(tributary_last_error(host[rank])).find(rank == 0 ? "rank 1" : "rank 0"),
+              std::string::npos)
+        << tributary_last_error(host[rank]);
+  });
+  EXPECT_EQ(codes,
+            (std::array<int, 2>{TRIBUTARY_ERR_MEMBER_MISSING, TRIBUTARY_ERR_MEMBER_MISSING}));
+  expect_reductions({joined, dup(joined)});
+}
+
+TEST_F(DupTest, ThreadsMakeAndLeaveDupsAtTheSameTimeEachOnAHostOfItsOwn) {
+  constexpr std::uint32_t pairs = 3;
+  std::vector<std::thread> threads;
+  std::array<tributary_host*, 2 * pairs> hosts{};
+  for (std::uint32_t i = 0; i < hosts.size(); ++i) {
+    tributary_host_options on = tributary_host_defaults(i % 2 == 0 ? "left" : "right");
+    on.nid = 100 + i;
+    ASSERT_EQ(tributary_open(&on, &hosts[i]), TRIBUTARY_OK) << tributary_last_error(nullptr);
+  }
+  std::atomic<int> done = 0;
+  for (std::uint32_t i = 0; i < hosts.size(); ++i) {
+    threads.emplace_back([&, i] {
+      tributary_group_options who = member(i % 2, 128);
+      who.tree += i / 2;
+      who.root_nid = 100 + i / 2 * 2;
+      tributary_group* mine = nullptr;
+      ASSERT_EQ(tributary_join(hosts[i], &who, &mine), TRIBUTARY_OK);
+      for (int n = 0; n < 300; ++n) {
+        std::array<tributary_group*, 3> child{};
+        for (tributary_group*& each : child) {
+          ASSERT_EQ(tributary_group_dup(mine, nullptr, &each), TRIBUTARY_OK)
+              << tributary_last_error(hosts[i]);
+        }
+        for (tributary_group* const each : child) {
+          const std::int64_t value = n + i;
+          std::int64_t sum = 0;
+          ASSERT_EQ(tributary_allreduce(each, &value, &sum, 1, TRIBUTARY_INT64, TRIBUTARY_SUM,
+                                        nullptr),
+                    TRIBUTARY_OK);
+          ASSERT_EQ(sum, 2 * n + 2 * (i / 2 * 2) + 1);
+          ASSERT_EQ(tributary_leave(each), TRIBUTARY_OK);
+        }
+      }
+      for (++done; done != static_cast<int>(hosts.size()); std::this_thread::yield()) {
+        tributary_progress(hosts[i]);
+      }
+    });
+  }
+  for (std::thread& each : threads) {
+    each.join();
+  }
+  for (tributary_host* const each : hosts) {
+    tributary_close(each);
+  }
+}
+
+TEST_F(DupTest, AnAbandonedGroupWritesNothingMoreAndTheOthersContinue) {
   join();
   const Pair one = dup(joined);
   const Pair two = dup(joined);
