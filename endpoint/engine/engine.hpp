@@ -17,8 +17,8 @@
 // Claims. The destination address alone selects the protocol (wire/fabric_address.hpp): a multicast
 // frame goes to the protocol that claimed its tree, a unicast frame to the one that claimed
 // unicasts. The protocol checks the rest of the frame. Hellos belong to no protocol; unclaimed
-// frames are counted. The port is told which trees are claimed: a raw socket then receives no frames
-// of trees of other programs of the host.
+// frames are counted. The port knows which trees are claimed, so that a raw socket
+// receives no frames of trees of other programs of the host.
 //
 // Turns. A protocol writes at most Outlet::turn frames a round. Where the link takes no more, the
 // next round begins with the protocol whose turn it would have been, so that one that always has

@@ -189,28 +189,26 @@ void tributary_host::follow_moves(TimeNs now) {
     moves_.insert_or_assign(ticket, membership);
   }
   // Trees may change hands among the groups of this host, in any order, so all that move give
-  // theirs up first. The manager has given them to others, or to nobody.
+  // theirs up first. The manager has given them to other groups, or to none.
   for (const auto& group : groups_) {
     if (group->named && moves_.contains(group->named->ticket)) {
       loop_.engine().release(*group);
     }
   }
-  std::erase_if(moves_,
-                [&](const auto& move) { return follow(move.first, move.second, now); });
+  std::erase_if(moves_, [&](const auto& move) { return follow(move.first, move.second, now); });
 }
 
 bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
                             const tributary::manager_client::Membership& membership, TimeNs now) {
-  const auto group = std::ranges::find_if(groups_, [&](const auto& each) {
-    return each->named && each->named->ticket == ticket;
-  });
+  const auto group = std::ranges::find_if(
+      groups_, [&](const auto& each) { return each->named && each->named->ticket == ticket; });
   if (group == groups_.end()) {
     return true;
   }
   tributary::library::NamedGroup& named = *(*group)->named;
   try {
-    auto parameters = tributary::library::parameters_of(
-        *this, tributary::library::options_of(named, membership));
+    auto parameters =
+        tributary::library::parameters_of(*this, tributary::library::options_of(named, membership));
     parameters.window = (*group)->member.parameters().window;
     throw_if_in_use(parameters, group->get());
     (*group)->member.move_to(parameters, now);
