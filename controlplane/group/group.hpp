@@ -85,7 +85,7 @@ struct Group {
   TimeNs deadline = never; ///< of this state
   /// In destroying: the answer to requests that still wait for the group.
   Error end_reason;
-  /// Of a multicast in receiving_join_req: the one that is being removed, and whose root this one
+  /// For a multicast in receiving_join_req: the one that is being removed, and whose root this one
   /// waits for.
   std::string waits_for_root_of;
   /// Why the last change of its routes failed; "" if it did not.

@@ -43,13 +43,13 @@ private:
   std::map<Nid, Host> hosts_;
 };
 
-/// Of a named group: the requested rank; without a request the rank whose host is the root of the
-/// fewest groups, the lowest of several. `members` are NIDs by rank; there is at least one.
+/// The root of a named group: the requested rank; without a request the rank whose host is the root
+/// of the fewest groups, the lowest of several. `members` are NIDs by rank; there is at least one.
 [[nodiscard]] std::uint32_t choose_root(std::span<const Nid> members,
                                         std::optional<std::uint32_t> wanted, const Roots& roots);
 
-/// Of a multicast: the lowest rank whose host is the root of no other multicast.
-[[nodiscard]] std::optional<std::uint32_t>
-choose_root_of_multicast(std::span<const Nid> members, const Roots& roots);
+/// The root of a multicast: the lowest rank whose host is the root of no other multicast.
+[[nodiscard]] std::optional<std::uint32_t> choose_root_of_multicast(std::span<const Nid> members,
+                                                                    const Roots& roots);
 
 } // namespace tributary::group

@@ -40,11 +40,10 @@ Agreement::Agreement(ProcessId process, const Request& request)
 std::uint32_t Agreement::first_entry() const { return page_ * entries_of_page(layout_); }
 
 std::uint32_t Agreement::signature() const {
-  const std::uint64_t hash =
-      hash_of({version, request_.nodes.value, request_.parent.cookie.value, request_.parent.tie,
-               request_.number, static_cast<std::uint64_t>(request_.size),
-               request_.short_calls ? 1U : 0U, static_cast<std::uint64_t>(state_),
-               static_cast<std::uint64_t>(layout_), page_, steps_});
+  const std::uint64_t hash = hash_of(
+      {version, request_.nodes.value, request_.parent.cookie.value, request_.parent.tie,
+       request_.number, static_cast<std::uint64_t>(request_.size), request_.short_calls ? 1U : 0U,
+       static_cast<std::uint64_t>(state_), static_cast<std::uint64_t>(layout_), page_, steps_});
   return static_cast<std::uint32_t>(hash >> 40U);
 }
 
@@ -73,16 +72,15 @@ OfferWords Agreement::offer(NodeTable& table) {
   mine.owns_reserve = state_ != State::eager && table.take_reserve(*pool_, id());
   // Later both or none: the one that has the reserve everywhere has the eager parts, too, unless an
   // agreement waits with them for a late member.
-  mine.owns_eager =
-      (state_ == State::eager || mine.owns_reserve) && table.take_eager(*pool_, id());
+  mine.owns_eager = (state_ == State::eager || mine.owns_reserve) && table.take_eager(*pool_, id());
   mine.nothing_beyond = !table.has_tree_from(*pool_, first + count);
   mine.may_grow = table.may_grow(*pool_);
   for (std::uint32_t at = 0; at < count; ++at) {
     const PartMask free = table.free_parts(*pool_, first + at);
     if (free != 0) {
       const Partition partition(table.tree_at(*pool_, first + at)->facts.slots);
-      const PartMask owned = (mine.owns_eager ? partition.eager() : 0) |
-                             (mine.owns_reserve ? partition.reserve() : 0);
+      const PartMask owned =
+          (mine.owns_eager ? partition.eager() : 0) | (mine.owns_reserve ? partition.reserve() : 0);
       mine.set(layout_, at,
                layout_ == Layout::summaries ? partition.summary_of(free & owned)
                                             : free & owned & ~Partition::half);
@@ -195,9 +193,9 @@ PartMask Agreement::parts_of(const NodeTable& table, const Offer& common, std::u
   if (tree == nullptr) {
     return 0;
   }
-  return layout_ == Layout::summaries ? Partition(tree->facts.slots).parts_of_summary(
-                                            static_cast<std::uint16_t>(bits))
-                                      : bits;
+  return layout_ == Layout::summaries
+             ? Partition(tree->facts.slots).parts_of_summary(static_cast<std::uint16_t>(bits))
+             : bits;
 }
 
 std::optional<Agreement::Choice> Agreement::choose(const NodeTable& table,
@@ -229,8 +227,8 @@ bool Agreement::take(NodeTable& table, const Choice& choice) {
     return false;
   }
   const Tree& tree = *table.tree_at(*pool_, choice.entry);
-  outcome_.context = Context{request_.nodes, tree.name,
-                             Partition(tree.facts.slots).ids_of(choice.parts), cookie};
+  outcome_.context =
+      Context{request_.nodes, tree.name, Partition(tree.facts.slots).ids_of(choice.parts), cookie};
   outcome_.page = static_cast<std::uint16_t>(choice.entry / entries_of_page(Layout::summaries));
   taken_ = choice;
   return true;
@@ -271,9 +269,8 @@ void Agreement::grow(NodeTable& table, const Offer& common) {
   std::uint32_t count = std::clamp(used / 4, 1U, NodeTable::most_trees_at_once);
   for (; vacant != 0 && count > 0; vacant &= vacant - 1, --count) {
     const std::uint32_t entry = first + static_cast<std::uint32_t>(std::countr_zero(vacant));
-    const std::uint64_t hash =
-        hash_of({request_.nodes.value, request_.parent.cookie.value, request_.parent.tie,
-                 request_.number, entry});
+    const std::uint64_t hash = hash_of({request_.nodes.value, request_.parent.cookie.value,
+                                        request_.parent.tie, request_.number, entry});
     const TreeName name{hash == 0 ? 1 : hash};
     if (table.assign(*pool_, entry, name, process_)) {
       outcome_.wanted.push_back({name, static_cast<std::uint16_t>(entry)});

@@ -147,8 +147,8 @@ private:
   bool wrapped_ = false; ///< the search went on at page 0
   bool unowned_ = false; ///< eager parts were not owned everywhere, so some may be free
   bool grown_ = false;
-  std::uint32_t tries_ = 0;   ///< reductions of this state in which some node owned no reserve
-  std::uint32_t steps_ = 0;   ///< reductions begun
+  std::uint32_t tries_ = 0; ///< reductions of this state in which some node owned no reserve
+  std::uint32_t steps_ = 0; ///< reductions begun
   std::optional<NodeTable::PoolNumber> pool_; ///< none: the table is full
   std::optional<Choice> taken_;
   OfferWords offered_{};

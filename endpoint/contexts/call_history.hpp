@@ -53,8 +53,8 @@ public:
       shrinks_ = shrinks_ < ids_ ? shrinks_ : 0;
     }
   }
-  /// After the call that was counted, the context is reduced to its first so many ids; 0: it is
-  /// not. Returned once.
+  /// Number of ids that the context keeps after the call that was counted, its first ones; 0: all.
+  /// Returned once.
   [[nodiscard]] constexpr std::uint8_t take_shrink() {
     const std::uint8_t to = shrinks_;
     shrinks_ = 0;

@@ -45,7 +45,7 @@ std::size_t NodeTable::index_of(TreeName name) const {
   const auto at = std::find(names_.begin(), names_.end(), name);
   const auto index = static_cast<std::size_t>(at - names_.begin());
   return name != TreeName{} && at != names_.end() && is_in_place(trees_[index]) ? index
-                                                                                 : most_trees;
+                                                                                : most_trees;
 }
 
 Tree* NodeTable::find_tree(TreeName name) {

@@ -232,14 +232,13 @@ void tributary_host::follow_moves(TimeNs now) {
     moves_.insert_or_assign(ticket, membership);
   }
   // Trees may change hands among the groups of this host, in any order, so all that move give
-  // theirs up first. The manager has given them to others, or to nobody.
+  // theirs up first. The manager has given them to other groups, or to none.
   for (const auto& group : groups_) {
     if (group->named() != nullptr && moves_.contains(group->named()->ticket)) {
       loop_.engine().release(*group);
     }
   }
-  std::erase_if(moves_,
-                [&](const auto& move) { return follow(move.first, move.second, now); });
+  std::erase_if(moves_, [&](const auto& move) { return follow(move.first, move.second, now); });
 }
 
 bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,

@@ -108,7 +108,7 @@ public:
   /// size for received frames that wait. For ports that were opened for short frames. Cold:
   /// allocates. Requires that nothing is pending; frames from `receive` become invalid.
   virtual void enlarge(std::uint32_t /*longest_frame*/, std::size_t /*receive_buffer_bytes*/) {}
-  /// Of the multicast frames of reductions only those of these trees are wanted. Ports that share
+  /// Only those multicast frames of reductions are wanted that belong to these trees. Ports that share
   /// their device with other programs need not receive the others; all other frames arrive. Cold.
   virtual void want_trees(std::span<const TreeNumber> /*trees*/) noexcept {}
   /// Number of the longest frames that may wait before one is dropped.

@@ -4,7 +4,7 @@
 // Every packet socket of an interface gets a copy of every frame, and its process is woken for it.
 // Where several programs of a host, or one with several sockets, are each in groups of their own,
 // the others' frames would fill each one's buffer while its program computes, and take processor
-// time. The kernel discards them at no cost to anybody.
+// time. The kernel discards them, and no process is woken.
 #pragma once
 
 #include "tributary/types.hpp"

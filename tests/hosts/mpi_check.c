@@ -353,8 +353,7 @@ static void check_all(MPI_Comm comm, const int* counts, int how_many, int every)
       for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
         const int is_float = types[t].fill != integers;
         const int no_reference = (o == 1 || o == 2) && !orders(&types[t]);
-        const int is_complex =
-            types[t].fill == complex_floats || types[t].fill == complex_doubles;
+        const int is_complex = types[t].fill == complex_floats || types[t].fill == complex_doubles;
         const int skipped = no_reference || (is_float && !ops[o].floats_too) ||
                             (is_complex && ops[o].handle != MPI_SUM) ||
                             (o + t + (size_t)c) % (size_t)every != 0;
@@ -605,11 +604,11 @@ static void sums(int seed) {
   free(counts);
   const char* const how = getenv("TRIBUTARY_SUM");
   const int reproducible = how != NULL && strcmp(how, "reproducible") == 0;
-  if (reproducible && (memcmp(sum, again, sizeof sum) != 0 || memcmp(sum, later, sizeof sum) != 0 ||
-                       memcmp(sum, pairs, sizeof sum) != 0 ||
-                       memcmp(sum + before, part, bytes) != 0 ||
-                       memcmp(sum + 2 * before, part_of_pairs, 2 * bytes) != 0 ||
-                       (rank == size - 1 && memcmp(sum, at_root, sizeof sum) != 0))) {
+  if (reproducible &&
+      (memcmp(sum, again, sizeof sum) != 0 || memcmp(sum, later, sizeof sum) != 0 ||
+       memcmp(sum, pairs, sizeof sum) != 0 || memcmp(sum + before, part, bytes) != 0 ||
+       memcmp(sum + 2 * before, part_of_pairs, 2 * bytes) != 0 ||
+       (rank == size - 1 && memcmp(sum, at_root, sizeof sum) != 0))) {
     fprintf(stderr, "rank %d: the same sum has different bits\n", rank);
     ++wrong;
   }

@@ -19,8 +19,9 @@ int main(int argc, char** argv) {
   double in[most] = {1, 2, 3, 4, 5, 6, 7, 8};
   double out[most] = {0};
   MPI_Allreduce(in, out, most, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  const int is_count = strcmp(what, "count") == 0 ? rank == 3
-                       : strcmp(what, "complex") == 0 || (strcmp(what, "node") == 0 && odd);
+  const int is_count = strcmp(what, "count") == 0
+                           ? rank == 3
+                           : strcmp(what, "complex") == 0 || (strcmp(what, "node") == 0 && odd);
   if (strcmp(what, "root") == 0) {
     MPI_Bcast(in, 4, MPI_DOUBLE, odd, MPI_COMM_WORLD);
   } else if (strcmp(what, "kind") == 0 && odd) {

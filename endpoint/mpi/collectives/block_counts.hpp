@@ -24,9 +24,9 @@ public:
   [[nodiscard]] MPI_Count of(int rank) const {
     return std::visit([rank](const auto* counts) { return MPI_Count{counts[rank]}; }, array_);
   }
-  /// Of the ranks below this one. Requires a total.
+  /// Elements of the ranks below this one. Requires a total.
   [[nodiscard]] MPI_Count before(int rank) const;
-  /// Of all ranks. Negative if one of them is, or more than MPI_Count counts.
+  /// Elements of all ranks. Negative if one of them is, or more than MPI_Count counts.
   [[nodiscard]] MPI_Count total() const;
   /// The same at all ranks that give the same counts, of either type.
   [[nodiscard]] std::uint64_t hash() const;

@@ -121,8 +121,7 @@ Chosen choose(const Reduction& call) {
   }
   const std::uint64_t bytes = bytes_of(call, *communicator, element);
   store(asked, *communicator, verdict.plan, bytes);
-  return {.communicator = admitted(asked, *communicator, bytes),
-          .plan = verdict.plan};
+  return {.communicator = admitted(asked, *communicator, bytes), .plan = verdict.plan};
 }
 
 Communicator* choose_bytes(const Asked& asked, std::size_t bytes) {

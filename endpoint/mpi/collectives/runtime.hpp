@@ -115,8 +115,7 @@ private:
   static int forget(MPI_Comm comm, int key, void* state, void* extra);
   [[nodiscard]] Statistics take_counts();
   void add_counts(const Statistics& more);
-  void print_summary(const Statistics& all, std::uint64_t ranks,
-                     const std::string& refusal) const;
+  void print_summary(const Statistics& all, std::uint64_t ranks, const std::string& refusal) const;
   /// A refusal that one of the ranks of MPI_COMM_WORLD knows; collective over it.
   [[nodiscard]] std::string some_refusal();
 

@@ -49,9 +49,8 @@ FabricGroup::FabricGroup(const std::string& interface, std::uint32_t spin_usec) 
   on.progress = TRIBUTARY_PROGRESS_THREAD;
   if (const int code = tributary_open(&on, &host_); code != TRIBUTARY_OK) {
     host_ = nullptr;
-    throw NoGroup(Refusal::no_interface,
-                  fmt::format("interface {} cannot be used: {}{}", interface,
-                              tributary_last_error(nullptr), advice(code)));
+    throw NoGroup(Refusal::no_interface, fmt::format("interface {} cannot be used: {}{}", interface,
+                                                     tributary_last_error(nullptr), advice(code)));
   }
 }
 

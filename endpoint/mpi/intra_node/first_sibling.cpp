@@ -28,7 +28,7 @@ std::size_t job() {
 
 bool FirstSibling::is_first() {
   const pid_t parent = getppid();
-  if (name_ || parent <= 1) { // 0 and 1: of another container, or nobody's child any more
+  if (name_ || parent <= 1) { // 0 and 1: of another container, or its parent has ended
     return true;
   }
   const std::string name =

@@ -2,8 +2,8 @@
 // when they have no communicator to agree in.
 //
 // The first one binds a name in the abstract namespace of Unix sockets, which the kernel frees when
-// the process ends, however it ends. Ranks that were started through a shell each are siblings of
-// nobody: then each is the first.
+// the process ends, however it ends. Ranks that were started through a shell each have no
+// siblings: then each is the first.
 #pragma once
 
 #include "lib/net/file_descriptor.hpp"

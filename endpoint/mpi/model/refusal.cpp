@@ -21,10 +21,8 @@ std::string_view text_of(Refusal refusal) {
   return "?";
 }
 
-std::string refusal_line(const Refusals& refusals, std::uint64_t groups,
-                         std::string_view example) {
-  const std::uint64_t refused =
-      std::accumulate(refusals.begin(), refusals.end(), std::uint64_t{0});
+std::string refusal_line(const Refusals& refusals, std::uint64_t groups, std::string_view example) {
+  const std::uint64_t refused = std::accumulate(refusals.begin(), refusals.end(), std::uint64_t{0});
   if (refused == 0) {
     return {};
   }

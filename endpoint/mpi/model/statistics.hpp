@@ -17,8 +17,8 @@ struct Statistics {
   static constexpr std::size_t calls = kind_count * reason_count;
   static constexpr std::size_t bytes_at = calls; ///< bytes of the program, reduced in the network
   static constexpr std::size_t recovered_at = calls + 1;
-  static constexpr std::size_t groups_at = calls + 2; ///< communicators that got a group
-  static constexpr std::size_t ranks_at = calls + 3;  ///< number of ranks counted
+  static constexpr std::size_t groups_at = calls + 2;  ///< communicators that got a group
+  static constexpr std::size_t ranks_at = calls + 3;   ///< number of ranks counted
   static constexpr std::size_t refused_at = calls + 4; ///< communicators that got none, by cause
   static constexpr std::size_t size = refused_at + refusal_count;
   std::array<std::uint64_t, size> cells{};

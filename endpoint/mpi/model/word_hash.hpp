@@ -1,6 +1,6 @@
 // A hash of 64-bit words that depends on their order: FNV-1a, a word at a time. Ranks of one job
 // compare such hashes, so it is the same in every process. It protects against mistakes, not
-// against somebody who makes two inputs of the same hash.
+// against an attacker who makes two inputs of the same hash.
 #pragma once
 
 #include <cstdint>

@@ -149,10 +149,11 @@ TEST_F(Frames, a_job_leaves_an_eighth_of_the_memory_to_jobs_that_hold_none) {
   EXPECT_EQ(slots_and_payload(asked_wide("first", 0)), Pair(128, 1408));
   const std::string token = world.create_job("other");
   EXPECT_EQ(slots_and_payload(asked_wide("second", 1)), Pair(64, 1408));
-  EXPECT_THAT(std::string(shown(api::View::groups, "second").at("frames_note").as_string()),
-              HasSubstr("64 reductions in flight instead of 128, because leaf0 has 360448 bytes for "
-                        "wide frames and 180224 of them free, 45056 of which are kept for jobs that "
-                        "hold none there"));
+  EXPECT_THAT(
+      std::string(shown(api::View::groups, "second").at("frames_note").as_string()),
+      HasSubstr("64 reductions in flight instead of 128, because leaf0 has 360448 bytes for "
+                "wide frames and 180224 of them free, 45056 of which are kept for jobs that "
+                "hold none there"));
   const api::Caller other{.token = token, .administrator = false};
   static_cast<void>(world.join("theirs", 2, 0, 3, other));
   const Given theirs = world.join("theirs", 2, 1, 3 + per_leaf, other);

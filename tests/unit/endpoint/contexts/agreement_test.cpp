@@ -391,8 +391,7 @@ TEST(Agreement, members_with_different_parents_numbers_sizes_or_nodes_all_learn_
     static_cast<void>(nodes.agree());
     Agreement at_0(ProcessId{5}, base);
     Agreement at_1(ProcessId{5}, other);
-    const OfferWords result =
-        band({at_0.begin(*nodes.tables[0]), at_1.begin(*nodes.tables[1])});
+    const OfferWords result = band({at_0.begin(*nodes.tables[0]), at_1.begin(*nodes.tables[1])});
     EXPECT_EQ(at_0.reduced(*nodes.tables[0], result), std::nullopt);
     EXPECT_EQ(at_1.reduced(*nodes.tables[1], result), std::nullopt);
     EXPECT_EQ(at_0.outcome().result, Result::differs);

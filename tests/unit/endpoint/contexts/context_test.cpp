@@ -115,8 +115,8 @@ TEST(CallHistory, with_a_longer_call_keeps_its_range) {
 }
 
 TEST(CallHistory, of_a_half_or_of_single_ids_never_shrinks) {
-  for (const IdRange& range : {IdRange{ReductionId{0}, 64}, IdRange{ReductionId{6}, 1},
-                               IdRange{ReductionId{70}, 2}}) {
+  for (const IdRange& range :
+       {IdRange{ReductionId{0}, 64}, IdRange{ReductionId{6}, 1}, IdRange{ReductionId{70}, 2}}) {
     CallHistory history(range, 8);
     for (int call = 0; call < 200; ++call) {
       history.count(1);

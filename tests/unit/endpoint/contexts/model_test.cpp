@@ -23,15 +23,14 @@ World::Seen run_worlds(const World::Faults& faults, std::uint64_t stream) {
     const std::string fault = world.run();
     EXPECT_EQ(fault, "") << "world " << i << " of TRIBUTARY_SEED=" << seed();
     const World::Seen& seen = world.seen();
-    for (const auto count : {&World::Seen::agreements, &World::Seen::contexts,
-                             &World::Seen::in_one_reduction, &World::Seen::repeated,
-                             &World::Seen::used_up, &World::Seen::unowned,
-                             &World::Seen::abandoned, &World::Seen::moves, &World::Seen::shrunk,
-                             &World::Seen::freed_in_flight, &World::Seen::reused,
-                             &World::Seen::losses, &World::Seen::deaths,
-                             &World::Seen::wrong_deaths, &World::Seen::trees,
-                             &World::Seen::refused, &World::Seen::ended, &World::Seen::retired,
-                             &World::Seen::adopted}) {
+    for (const auto count :
+         {&World::Seen::agreements, &World::Seen::contexts, &World::Seen::in_one_reduction,
+          &World::Seen::repeated, &World::Seen::used_up, &World::Seen::unowned,
+          &World::Seen::abandoned, &World::Seen::moves, &World::Seen::shrunk,
+          &World::Seen::freed_in_flight, &World::Seen::reused, &World::Seen::losses,
+          &World::Seen::deaths, &World::Seen::wrong_deaths, &World::Seen::trees,
+          &World::Seen::refused, &World::Seen::ended, &World::Seen::retired,
+          &World::Seen::adopted}) {
       all.*count += seen.*count;
     }
     if (::testing::Test::HasFailure()) {
@@ -45,13 +44,13 @@ World::Seen run_worlds(const World::Faults& faults, std::uint64_t stream) {
             << ", shrunk " << all.shrunk << ", freed in flight " << all.freed_in_flight
             << ", ids used again " << all.reused << "; losses " << all.losses << ", deaths "
             << all.deaths << " and wrong ones " << all.wrong_deaths << "; trees " << all.trees
-            << ", refused " << all.refused << ", ended " << all.ended << ", retired "
-            << all.retired << ", adopted " << all.adopted << '\n';
+            << ", refused " << all.refused << ", ended " << all.ended << ", retired " << all.retired
+            << ", adopted " << all.adopted << '\n';
   EXPECT_GT(all.contexts, all.agreements / 10) << "hardly any agreement makes a context";
   EXPECT_GT(all.in_one_reduction, all.contexts / 10);
-  for (const std::uint64_t count : {all.repeated, all.used_up, all.moves, all.shrunk,
-                                    all.freed_in_flight, all.reused, all.losses, all.refused,
-                                    all.retired}) {
+  for (const std::uint64_t count :
+       {all.repeated, all.used_up, all.moves, all.shrunk, all.freed_in_flight, all.reused,
+        all.losses, all.refused, all.retired}) {
     EXPECT_GT(count, 0U) << "something never happened; the line above says what";
   }
   return all;
@@ -80,8 +79,7 @@ TEST(Model, a_node_that_takes_a_process_for_dead_harms_contexts_of_that_process_
 }
 
 TEST(Model, everything_at_once) {
-  static_cast<void>(
-      run_worlds({.deaths = true, .ended_groups = true, .wrong_death = true}, 5));
+  static_cast<void>(run_worlds({.deaths = true, .ended_groups = true, .wrong_death = true}, 5));
 }
 
 TEST(Oracle, finds_two_contexts_on_one_id) {

@@ -73,8 +73,8 @@ TEST_F(NodeTableTest, parts_belong_to_one_context_until_it_is_released) {
   const PartMask parts = Partition(128).parts_of(context.ids);
   EXPECT_EQ(table->free_parts(pool, 0), Partition(128).whole() & ~parts);
   EXPECT_FALSE(table->take(pool, 0, parts, other, Cookie{6}));
-  EXPECT_FALSE(table->take(pool, 0, Partition(128).parts_of({ReductionId{66}, 2}), other,
-                           Cookie{6}));
+  EXPECT_FALSE(
+      table->take(pool, 0, Partition(128).parts_of({ReductionId{66}, 2}), other, Cookie{6}));
   EXPECT_FALSE(table->take(pool, 1, parts, me, Cookie{6})) << "a vacant entry";
   EXPECT_EQ(table->contexts(), 1U);
 
@@ -98,8 +98,8 @@ TEST_F(NodeTableTest, a_context_that_shrinks_frees_its_other_ids) {
   EXPECT_FALSE(table->shrink(other, context, 2));
   EXPECT_TRUE(table->shrink(me, context, 2));
   EXPECT_EQ(context.ids, (IdRange{ReductionId{64}, 2}));
-  EXPECT_TRUE(table->take(pool, 0, Partition(128).parts_of({ReductionId{66}, 2}), other,
-                          Cookie{6}));
+  EXPECT_TRUE(
+      table->take(pool, 0, Partition(128).parts_of({ReductionId{66}, 2}), other, Cookie{6}));
   EXPECT_TRUE(table->release(me, context));
   EXPECT_EQ(table->contexts(), 1U);
 }

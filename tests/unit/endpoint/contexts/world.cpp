@@ -21,9 +21,8 @@ NodeSet name_of_set(std::size_t set) { return NodeSet{0x5E7 + set}; }
 } // namespace
 
 World::World(std::uint64_t seed, const Faults& faults)
-    : random_(seed), faults_(faults), nodes_(2 + random_.below(3)),
-      slots_(8U << random_.below(5)), most_trees_(1 + random_.below(6)),
-      suspicious_node_(random_.below(nodes_.size())),
+    : random_(seed), faults_(faults), nodes_(2 + random_.below(3)), slots_(8U << random_.below(5)),
+      most_trees_(1 + random_.below(6)), suspicious_node_(random_.below(nodes_.size())),
       oracle_(nodes_.size(), [this](int communicator) { return is_broken(communicator); }) {
   std::uint64_t id = 1;
   for (Node& node : nodes_) {
@@ -93,8 +92,7 @@ void World::make_program() {
         const auto& threads = nodes_[node].threads;
         do {
           child.at[node].thread = below(threads.size());
-        } while (threads[child.at[node].thread].process !=
-                 threads[from.at[node].thread].process);
+        } while (threads[child.at[node].thread].process != threads[from.at[node].thread].process);
       }
       const int name = static_cast<int>(communicators_.size());
       communicators_.push_back(std::move(child));
@@ -469,8 +467,7 @@ void World::want(TreeName name, std::size_t set, std::size_t node) {
     const auto existing = std::count_if(trees_.begin(), trees_.end(), [](const auto& each) {
       return each.second.decided && !each.second.refused && !each.second.ended;
     });
-    decide(name, tree,
-           static_cast<std::size_t>(existing) >= most_trees_ || random_.chance(0.1));
+    decide(name, tree, static_cast<std::size_t>(existing) >= most_trees_ || random_.chance(0.1));
   }
 }
 
@@ -561,8 +558,8 @@ void World::kill() {
     }
   }
   for (std::size_t i = calls_.size(); i-- > 0;) {
-    if (calls_[i].node == node && !process_of(operations_[calls_[i].key.first].communicator, node)
-                                       .alive) {
+    if (calls_[i].node == node &&
+        !process_of(operations_[calls_[i].key.first].communicator, node).alive) {
       if (calls_[i].held != nullptr) {
         oracle_.done(node, calls_[i].held->context);
       }

@@ -109,7 +109,7 @@ private:
     std::vector<Process> processes;
     std::vector<Thread> threads;
   };
-  /// Of the operation's steps, or of a call.
+  /// Key of an operation's step, or of a call.
   using Key = std::pair<std::size_t, std::uint32_t>;
   struct Reduction {
     std::vector<std::optional<contexts::OfferWords>> given; ///< by node

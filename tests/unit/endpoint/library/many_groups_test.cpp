@@ -134,7 +134,7 @@ TEST_F(ManyGroupsTest, WithTheirRootAtOneHostReduceAtTheSameTime) {
 TEST_F(ManyGroupsTest, TakeOverEachOthersTreesWhenTheManagerHasForgottenThem) {
   join_all();
   expect_reductions();
-  // As when they are made anew in another order: each gets the tree that another one has.
+  // As when they are made again in another order: each gets the tree that another one has.
   for (std::uint32_t g = 0; g < group_count; ++g) {
     records[g].forget_and_give({.trees = {70 + (g + 1) % group_count}, .cookie = 0xCD00 + g});
   }

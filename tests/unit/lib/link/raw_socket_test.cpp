@@ -82,12 +82,12 @@ TEST_F(RawSocketTest, EachSocketReceivesTheTreesItWantsAndAllThatIsNoReduction) 
   one.want_trees(std::vector{TreeNumber{5}, TreeNumber{last}});
   other.want_trees({});
   Frame unicast = of_tree(0, 0, std::byte{5});
-  wire::store_be<std::uint32_t>(
-      unicast.data() + wire::ethernet_header_bytes + wire::portals_offset::dfa,
-      wire::FabricAddress::unicast(Nid{5}, 77).value);
-  for (const Frame& frame : {of_tree(5, 0, std::byte{1}), of_tree(6, 0, std::byte{2}),
-                             of_tree(last, 127, std::byte{3}), of_tree(5, 127, std::byte{4}),
-                             unicast, numbered(6)}) {
+  wire::store_be<std::uint32_t>(unicast.data() + wire::ethernet_header_bytes +
+                                    wire::portals_offset::dfa,
+                                wire::FabricAddress::unicast(Nid{5}, 77).value);
+  for (const Frame& frame :
+       {of_tree(5, 0, std::byte{1}), of_tree(6, 0, std::byte{2}), of_tree(last, 127, std::byte{3}),
+        of_tree(5, 127, std::byte{4}), unicast, numbered(6)}) {
     ASSERT_TRUE(push(left, frame));
   }
   left.flush();

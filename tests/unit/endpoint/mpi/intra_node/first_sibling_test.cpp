@@ -43,7 +43,7 @@ public:
   }
   Sibling(const Sibling&) = delete;
   Sibling& operator=(const Sibling&) = delete;
-  /// 1: yes, 0: no; others: it was told both.
+  /// 1: yes, 0: no; others: it got both answers.
   [[nodiscard]] int first() const { return first_; }
 
 private:
