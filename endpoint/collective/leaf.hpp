@@ -109,7 +109,9 @@ public:
   [[nodiscard]] Status status() const;
 
   /// The newest piece of this id.
-  [[nodiscard]] PieceNumber newest_piece(ReductionId id) const { return slots_[channel_.place_of(id)].piece; }
+  [[nodiscard]] PieceNumber newest_piece(ReductionId id) const {
+    return slots_[channel_.place_of(id)].piece;
+  }
 
   /// Prefetches the memory that `receive` and `inject` will touch for this reduction, for callers
   /// that serve thousands of leaves in a row.

@@ -56,7 +56,8 @@ std::optional<Completion> Member::take_completion() { return channel_of(role_).c
 
 bool Member::receive(std::span<const std::byte> bytes, TimeNs now) {
   const GroupParameters& group = parameters();
-  if (ReceivedFrame read; read_frame(bytes, group.ethertype, group.ids_of_tree(), group.payload, read)) {
+  if (ReceivedFrame read;
+      read_frame(bytes, group.ethertype, group.ids_of_tree(), group.payload, read)) {
     std::visit([&](auto& role) { role.receive(read.frame, now, read.vector); }, role_);
     return true;
   }

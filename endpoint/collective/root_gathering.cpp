@@ -37,11 +37,13 @@ void Root::combine_vector(ReductionId id, Gathered& gathered, TreeIndex tree,
     held.source = operand.source;
     gathered.form = vector.form;
     gathered.payload_bytes = static_cast<std::uint32_t>(vector.payload.size());
-    held.rc = wire::worse(held.rc, kernel().begin(vectors_.gathered(channel_.place_of(id), tree), vector.payload));
+    held.rc = wire::worse(
+        held.rc, kernel().begin(vectors_.gathered(channel_.place_of(id), tree), vector.payload));
   } else if (held.rc != wire::ResultCode::op_mismatch && vector.form == gathered.form &&
              vector.payload.size() == gathered.payload_bytes && operand.op == held.op) {
-    held.rc = wire::worse(wire::worse(held.rc, operand.rc),
-                          kernel().add(vectors_.gathered(channel_.place_of(id), tree), vector.payload));
+    held.rc =
+        wire::worse(wire::worse(held.rc, operand.rc),
+                    kernel().add(vectors_.gathered(channel_.place_of(id), tree), vector.payload));
   } else {
     reduce::report_mismatch(held, operand);
   }

@@ -75,16 +75,15 @@ public:
   /// `full` the half will do: it comes first, or last where `ranges_first`.
   [[nodiscard]] constexpr std::optional<PartMask> first(RangeSize size, PartMask free,
                                                         bool ranges_first = false) const {
-    const std::optional<PartMask> big =
-        (free & half) != 0 ? std::optional<PartMask>(half) : std::nullopt;
+    const bool has_half = (free & half) != 0;
     switch (size) {
-    case RangeSize::half: return big;
+    case RangeSize::half: return has_half ? std::optional(half) : std::nullopt;
     case RangeSize::full: {
-      if (big && !ranges_first) {
-        return big;
+      if (has_half && !ranges_first) {
+        return half;
       }
       const auto range = first_of(units_of_full(), free);
-      return range ? range : big;
+      return range || !has_half ? range : std::optional(half);
     }
     case RangeSize::four: return is_small() ? std::nullopt : first_of(2, free);
     case RangeSize::two: return is_small() ? std::nullopt : first_of(1, free);

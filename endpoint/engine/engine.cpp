@@ -80,9 +80,8 @@ void Engine::claim(Protocol& protocol, TreeNumber tree, ReductionId first, std::
                    std::size_t ids_of_tree) {
   const bool is_new = tree_holders_[tree.value] == no_slot;
   const Index slot = slot_of(protocol);
-  for_each_holder(share(tree), first, ids, ids_of_tree, [slot](Index& holder) {
-    holder = holder == no_slot ? slot : holder;
-  });
+  for_each_holder(share(tree), first, ids, ids_of_tree,
+                  [slot](Index& holder) { holder = holder == no_slot ? slot : holder; });
   if (is_new) {
     update_tree_filter();
   }
@@ -119,7 +118,7 @@ Engine::IdHolders& Engine::share(TreeNumber tree) {
   if (holder != no_slot && (holder & is_shared) != 0) {
     return *shared_[holder & ~is_shared];
   }
-  auto place = std::ranges::find(shared_, nullptr);
+  auto place = std::ranges::find_if(shared_, [](const auto& ids) { return ids == nullptr; });
   if (place == shared_.end()) {
     place = shared_.insert(shared_.end(), nullptr);
   }
@@ -197,10 +196,10 @@ Engine::Round Engine::round(TimeNs now) {
 
 void Engine::let_rest() {
   for (Slot& slot : slots_) {
-    slot.rests = is_awake(slot) && slot.protocol->next_deadline() == never &&
-                         !slot.protocol->has_to_send()
-                     ? slot.protocol->may_rest()
-                     : slot.rests;
+    slot.rests =
+        is_awake(slot) && slot.protocol->next_deadline() == never && !slot.protocol->has_to_send()
+            ? slot.protocol->may_rest()
+            : slot.rests;
   }
 }
 
@@ -223,9 +222,8 @@ TimeNs Engine::next_deadline() const {
 }
 
 bool Engine::is_flooded() const {
-  return std::ranges::any_of(slots_, [](const Slot& slot) {
-    return is_awake(slot) && slot.protocol->is_flooded();
-  });
+  return std::ranges::any_of(
+      slots_, [](const Slot& slot) { return is_awake(slot) && slot.protocol->is_flooded(); });
 }
 
 bool Engine::has_to_send() const {

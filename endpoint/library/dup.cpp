@@ -118,9 +118,8 @@ int Dup::agree_once() {
   library::HostContexts& all = host_.contexts();
   contexts::NodeTable& table = all.table();
   if (!parent_.parent) {
-    const contexts::Context identity =
-        parent_.context.value_or(contexts::Context{parent_.tree->nodes, parent_.tree->name,
-                                                   {}, parent_.tree->parameters.cookie});
+    const contexts::Context identity = parent_.context.value_or(contexts::Context{
+        parent_.tree->nodes, parent_.tree->name, {}, parent_.tree->parameters.cookie});
     parent_.parent.emplace(parent_.tree->nodes, identity.identity());
   }
   Agreement agreement(library::HostContexts::process,
@@ -157,9 +156,8 @@ int Dup::agree_once() {
 }
 
 void Dup::halve() {
-  host_.loop().wait_through(lock_, [&] {
-    return parent_.pipeline.is_idle() || parent_.member.failure().has_value();
-  });
+  host_.loop().wait_through(
+      lock_, [&] { return parent_.pipeline.is_idle() || parent_.member.failure().has_value(); });
   if (parent_.member.failure()) {
     host_.last_error = library::failure_text(parent_);
     return;
@@ -177,8 +175,8 @@ int Dup::await_trees(bool& awaited) {
   if (const int code = reduce(words, result); code != TRIBUTARY_OK) {
     return code;
   }
-  awaited = result != OfferWords{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0},
-                                 ~std::uint64_t{0}};
+  awaited = result !=
+            OfferWords{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}};
   host_.look_for_answers(true);
   host_.loop().wait_through(lock_,
                             [&] { return !awaits() || parent_.member.failure().has_value(); });
@@ -225,7 +223,7 @@ void require_possible(const tributary_group& parent) {
 }
 
 int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& times,
-        tributary_group** child) {
+             tributary_group** child) {
   Dup made(lock, parent);
   if (const int code = made.agree(); code != TRIBUTARY_OK) {
     return code;

@@ -2,6 +2,7 @@
 
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/parameters.hpp"
+#include "endpoint/library/receive_room.hpp"
 #include "endpoint/manager_client/environment.hpp"
 #include "lib/link/interface.hpp"
 #include "lib/link/raw_socket.hpp"
@@ -249,8 +250,8 @@ bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
   }
   tributary::library::NamedGroup& named = *tree->named;
   try {
-    auto whole = tributary::library::parameters_of(
-        *this, tributary::library::options_of(named, membership));
+    auto whole =
+        tributary::library::parameters_of(*this, tributary::library::options_of(named, membership));
     if (whole.slots != tree->parameters.slots || whole.payload != tree->parameters.payload) {
       throw std::invalid_argument("a group moves with the frames that it has, or not at all");
     }
@@ -344,11 +345,10 @@ void tributary_host::take_news(tributary::library::SharedTree& tree,
 
 void tributary_host::take_answers() {
   for (const auto& answer : agent_->take_answers()) {
-    const bool kept =
-        contexts_.take(answer, [&](const tributary::library::NamedGroup& named) {
-          return tributary::library::parameters_of(
-              *this, tributary::library::options_of(named, named.membership));
-        });
+    const bool kept = contexts_.take(answer, [&](const tributary::library::NamedGroup& named) {
+      return tributary::library::parameters_of(
+          *this, tributary::library::options_of(named, named.membership));
+    });
     if (!kept && answer.ticket != 0) {
       agent_->leave_later(answer.ticket);
     }
@@ -423,8 +423,8 @@ void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                     port.mtu(), wire::wide_payload_limit(port.mtu())));
   }
   // Contexts of a tree divide its share.
-  const std::size_t room = port.receive_room() * group.slots /
-                           (2 * group.tree_count() * group.ids_of_tree());
+  const std::size_t room =
+      port.receive_room() * group.slots / (2 * group.tree_count() * group.ids_of_tree());
   group.window = static_cast<std::uint32_t>(std::clamp<std::size_t>(room, 1, group.slots));
 }
 

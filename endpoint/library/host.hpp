@@ -75,7 +75,8 @@ struct tributary_host {
   void leave_context(tributary_group& group);
   /// The group that was joined is left, and so are the trees of its dups.
   /// Returns those that are to be left at the manager.
-  [[nodiscard]] std::vector<tributary::library::NamedGroup> remove_with_trees(tributary_group& group);
+  [[nodiscard]] std::vector<tributary::library::NamedGroup>
+  remove_with_trees(tributary_group& group);
   /// Moves a group that was joined without a manager to other trees.
   void move(tributary_group& group, tributary::collective::GroupParameters parameters);
   /// Trees that an agreement wants, for the members of `like`: asked for in the background.

@@ -66,9 +66,8 @@ std::shared_ptr<SharedTree> HostContexts::find(TreeName name) const {
 }
 
 SharedTree* HostContexts::find(MembershipAgent::Ticket ticket) const {
-  const auto tree = std::ranges::find_if(trees_, [&](const auto& each) {
-    return each->named && each->named->ticket == ticket;
-  });
+  const auto tree = std::ranges::find_if(
+      trees_, [&](const auto& each) { return each->named && each->named->ticket == ticket; });
   return tree == trees_.end() ? nullptr : tree->get();
 }
 
@@ -142,8 +141,7 @@ bool HostContexts::take(
 }
 
 bool HostContexts::awaits_tree(NodeSet nodes) const {
-  return std::ranges::any_of(asked_,
-                             [&](const Asked& each) { return each.tree.nodes == nodes; });
+  return std::ranges::any_of(asked_, [&](const Asked& each) { return each.tree.nodes == nodes; });
 }
 
 void HostContexts::release(const Context& context) {

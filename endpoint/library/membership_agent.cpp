@@ -70,8 +70,8 @@ struct MembershipAgent::State : AgentState {
   void attend(std::unique_lock<std::mutex>& lock, Ticket ticket);
   void attend_wanted(std::unique_lock<std::mutex>& lock, std::uint64_t id);
   [[nodiscard]] std::map<std::uint64_t, Wanted>::iterator first_wanted() {
-    return std::ranges::min_element(
-        wanted, {}, [](const auto& each) { return each.second.next_attempt; });
+    return std::ranges::min_element(wanted, {},
+                                    [](const auto& each) { return each.second.next_attempt; });
   }
   Ticket keep(const ClientSettings& settings, const JoinRequest& request,
               const Membership& membership);
@@ -338,10 +338,11 @@ void MembershipAgent::State::attend_wanted(std::unique_lock<std::mutex>& lock, s
     if (after.withdrawn) {
       wanted.erase(at);
     } else {
-      answer({.id = id,
-              .ticket = 0,
-              .membership = {},
-              .error = after.error.empty() ? "not all members have joined it in time" : after.error});
+      answer(
+          {.id = id,
+           .ticket = 0,
+           .membership = {},
+           .error = after.error.empty() ? "not all members have joined it in time" : after.error});
     }
   } else if (is_final && !after.withdrawn) {
     answer({.id = id, .ticket = 0, .membership = {}, .error = failure});

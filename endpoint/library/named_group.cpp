@@ -226,9 +226,8 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
           .root_rank = p.root_rank,
           .root_nid = p.root_nid ? p.root_nid->value : TRIBUTARY_NID_UNKNOWN,
           .disjoint = named != nullptr && p.twin && named->membership.disjoint ? 1 : 0,
-          .lease_msec = named != nullptr
-                            ? static_cast<std::uint32_t>(named->membership.lease.count())
-                            : 0,
+          .lease_msec =
+              named != nullptr ? static_cast<std::uint32_t>(named->membership.lease.count()) : 0,
           .slots = p.ids_of_tree(),
           .payload = p.payload,
           .in_switch_results = p.in_switch ? 1 : 0,

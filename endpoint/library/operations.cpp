@@ -1,9 +1,9 @@
 // The functions of tributary.h that reduce, and wait for pending operations.
+#include "endpoint/library/operations.hpp"
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/failure_text.hpp"
 #include "endpoint/library/host.hpp"
-#include "endpoint/library/operations.hpp"
 #include "endpoint/library/operators.hpp"
 #include "endpoint/library/status_text.hpp"
 #include "lib/net/steady_clock.hpp"
@@ -82,9 +82,10 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
         "{} of {} needs wide frames, and this group has none: its payload is {} bytes; {}",
         library::operator_name(op), library::type_name(*element_type),
         group.member.parameters().payload,
-        group.named() != nullptr ? "its fabric manager's groups.payload, a switch or a member keeps it at that, "
-                      "and `tributaryctl fabric show groups JOB/NAME` says which"
-                    : "give the tree a payload in the switches' files, and all members the same"));
+        group.named() != nullptr
+            ? "its fabric manager's groups.payload, a switch or a member keeps it at that, "
+              "and `tributaryctl fabric show groups JOB/NAME` says which"
+            : "give the tree a payload in the switches' files, and all members the same"));
   }
   if (!opcode) {
     throw std::invalid_argument(

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 
 namespace tributary::library {
 
@@ -41,11 +41,12 @@ inline void name_tree(SharedTree& tree) {
   std::uint64_t who = contexts::hash_of({p.cookie.value, p.vni.value, p.size});
   if (tree.named) { // the manager may have moved it at some members already, and not at others
     const manager_client::JoinRequest& request = tree.named->request;
-    for (const std::string* const text : {&tree.named->membership.job, &request.group}) {
-      for (const char each : *text) {
+    for (const std::string_view text : {std::string_view(tree.named->membership.job),
+                                        std::string_view(request.group)}) {
+      for (const char each : text) {
         who = contexts::hash_of({who, static_cast<unsigned char>(each)});
       }
-      who = contexts::hash_of({who, text->size()});
+      who = contexts::hash_of({who, text.size()});
     }
   } else {
     who = contexts::hash_of({who, p.tree.value, p.root_rank});

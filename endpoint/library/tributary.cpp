@@ -170,9 +170,9 @@ int tributary_check(tributary_group* group) {
   return guarded(host.last_error, [&] {
     const auto lock = host.loop().lock();
     host.loop().progress();
-    return group->member.failure() ? fail(host.last_error, library::failure_code(*group),
-                                          library::failure_text(*group))
-                                   : static_cast<int>(TRIBUTARY_OK);
+    return group->member.failure()
+               ? fail(host.last_error, library::failure_code(*group), library::failure_text(*group))
+               : static_cast<int>(TRIBUTARY_OK);
   });
 }
 
@@ -212,9 +212,9 @@ int tributary_leave(tributary_group* group) {
     return TRIBUTARY_OK;
   }
   if (const std::size_t others = host.others_of(*group); others > 0) {
-    return fail(host.last_error, TRIBUTARY_ERR_BUSY,
-                fmt::format("{} groups are dups of this one, or of its dups; leave them first",
-                            others));
+    return fail(
+        host.last_error, TRIBUTARY_ERR_BUSY,
+        fmt::format("{} groups are dups of this one, or of its dups; leave them first", others));
   }
   const int code = guarded(host.last_error, [&] {
     collective::Member& member = group->member;

@@ -94,9 +94,8 @@ void Run::install_for_vectors(TreeNumber tree, const VectorSetup& setup) {
 }
 
 VectorGroup& Run::add_context(const VectorGroup* on, VectorSetup setup, const Context& context) {
-  setup.tree = on != nullptr
-                   ? on->setup().tree
-                   : TreeNumber{static_cast<std::uint16_t>(4007 + 13 * vectors_.size())};
+  setup.tree = on != nullptr ? on->setup().tree
+                             : TreeNumber{static_cast<std::uint16_t>(4007 + 13 * vectors_.size())};
   setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
   setup.seed = random_.next();
   setup.is_context = true;
@@ -113,7 +112,8 @@ VectorGroup& Run::add_context(const VectorGroup* on, VectorSetup setup, const Co
     if (!host) {
       host = std::make_unique<SharedHost>();
     }
-    host->add(group.program(rank), context.first, context.ids, [&group] { return group.has_ids(); });
+    host->add(group.program(rank), context.first, context.ids,
+              [&group] { return group.has_ids(); });
   }
   return group;
 }

@@ -87,8 +87,8 @@ RunReport under_faults(const RunOptions& options) {
           random_network(2 + static_cast<std::uint32_t>(random.below(6)),
                          8 + static_cast<std::uint32_t>(random.below(16)), 2, random),
           fabric_options);
-  VectorSetup setup = of_tree(run.choose_hosts(4 + run.random().below(12)),
-                              8U << run.random().below(5));
+  VectorSetup setup =
+      of_tree(run.choose_hosts(4 + run.random().below(12)), 8U << run.random().below(5));
   setup.root_rank = static_cast<std::uint32_t>(run.random().below(setup.hosts.size()));
   const auto groups = fill(run, setup, 4);
   run.fabric().set_faults({.loss = 0.001 * static_cast<double>(run.random().below(8)),
@@ -117,10 +117,8 @@ RunReport ranges_change_hands(const RunOptions& options) {
       setup.after = groups.back();
     }
   }
-  run.fabric().set_faults({.loss = 0.01,
-                           .duplicate = 0.02,
-                           .reorder = 0.05,
-                           .jitter_ns = microseconds(200)});
+  run.fabric().set_faults(
+      {.loss = 0.01, .duplicate = 0.02, .reorder = 0.05, .jitter_ns = microseconds(200)});
   run.start();
   run.fabric().run_until([&] { return all_complete(groups); }, run.fabric().now() + seconds(120));
   run.finish();
@@ -265,8 +263,9 @@ constexpr std::array scenarios = {
     Scenario{"contexts", "groups that share a tree: nothing of one reaches another", undisturbed,
              10},
     Scenario{"contexts_under_faults", "the same on random fabrics with faults", under_faults, 40},
-    Scenario{"contexts_change_hands", "ids that another group has as soon as all are done with them",
-             ranges_change_hands, 30},
+    Scenario{"contexts_change_hands",
+             "ids that another group has as soon as all are done with them", ranges_change_hands,
+             30},
     Scenario{"contexts_switch_restarts", "switches forget what they hold of all groups of a tree",
              switch_restarts, 10},
     Scenario{"contexts_reroute", "a tree is rerouted under all its groups", reroute, 20},

@@ -205,8 +205,7 @@ TEST(Ranges, AFrameOfOneContextNeverCountsInAnother) {
 
 TEST(Ranges, MembersChangeToASmallerRangeBetweenTwoPiecesEachWhenItIsReady) {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
-    WideGroup group(4, {.jitter_ns = 30'000, .loss = 0.05, .seed = seed},
-                    in_range({0, 128, 128}));
+    WideGroup group(4, {.jitter_ns = 30'000, .loss = 0.05, .seed = seed}, in_range({0, 128, 128}));
     std::set<std::uint8_t> pieces_of_half;
     bool all_halved = false;
     group.set_filter([&](std::uint32_t from, std::uint32_t, std::span<const std::byte> frame) {
@@ -221,20 +220,22 @@ TEST(Ranges, MembersChangeToASmallerRangeBetweenTwoPiecesEachWhenItIsReady) {
       before.start(10'000 + round);
     }
     std::array<bool, 4> halved{};
-    ASSERT_TRUE(group.run(120 * second, [&] {
-      for (std::uint32_t rank = 0; rank < 4; ++rank) {
-        if (!halved[rank] && before.finished_at(rank)) {
-          halved[rank] = true;
-          group[rank].resize(64);
-          EXPECT_EQ(group[rank].parameters().slots, 64U);
-          EXPECT_EQ(group[rank].kept_ids(), 128U);
-          after.start(rank, 20'000); // others may not have the results of before yet
-        }
-      }
-      all_halved = std::ranges::all_of(halved, [](bool each) { return each; });
-      return all_halved && before.finished() && after.finished();
-    })) << "seed "
-        << seed;
+    ASSERT_TRUE(
+        group.run(120 * second,
+                  [&] {
+                    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+                      if (!halved[rank] && before.finished_at(rank)) {
+                        halved[rank] = true;
+                        group[rank].resize(64);
+                        EXPECT_EQ(group[rank].parameters().slots, 64U);
+                        EXPECT_EQ(group[rank].kept_ids(), 128U);
+                        after.start(rank, 20'000); // others may not have the results of before yet
+                      }
+                    }
+                    all_halved = std::ranges::all_of(halved, [](bool each) { return each; });
+                    return all_halved && before.finished() && after.finished();
+                  }))
+        << "seed " << seed;
     before.expect_right();
     after.expect_right();
     EXPECT_LT(*pieces_of_half.rbegin(), 64U) << "only requests, and those are all answered";

@@ -387,9 +387,9 @@ TEST_F(DupTest, ThreadsMakeAndLeaveDupsAtTheSameTimeEachOnAHostOfItsOwn) {
         for (tributary_group* const each : child) {
           const std::int64_t value = n + i;
           std::int64_t sum = 0;
-          ASSERT_EQ(tributary_allreduce(each, &value, &sum, 1, TRIBUTARY_INT64, TRIBUTARY_SUM,
-                                        nullptr),
-                    TRIBUTARY_OK);
+          ASSERT_EQ(
+              tributary_allreduce(each, &value, &sum, 1, TRIBUTARY_INT64, TRIBUTARY_SUM, nullptr),
+              TRIBUTARY_OK);
           ASSERT_EQ(sum, 2 * n + 2 * (i / 2 * 2) + 1);
           ASSERT_EQ(tributary_leave(each), TRIBUTARY_OK);
         }
@@ -765,8 +765,7 @@ TEST_F(NamedDupTest, ATreeIsHeldForGroupsOfOtherProcesses) {
   }));
   EXPECT_EQ(membership(joined[1]).tree, 900U);
   record_of("demo").end("the administrator ended it");
-  EXPECT_TRUE(
-      eventually([&] { return tributary_check(joined[0]) == TRIBUTARY_ERR_GROUP_ENDED; }));
+  EXPECT_TRUE(eventually([&] { return tributary_check(joined[0]) == TRIBUTARY_ERR_GROUP_ENDED; }));
   EXPECT_EQ(tributary_check(ranges[0][0]), TRIBUTARY_OK) << "who holds the tree tells the others";
 }
 
