@@ -28,7 +28,7 @@ struct Channel {
   CompletionQueue completions;
   PieceNumber next_piece = 0;
   std::unique_ptr<Flight> flight; ///< null on trees of eight ids
-  /// Ids that the member has state of: those of its range, and after `resize` the former ones.
+  /// Ids whose frames it takes: those of its range, and at a root after `resize` the former ones.
   std::uint32_t kept_ids;
 
   /// Sets the group's parameters from now on.

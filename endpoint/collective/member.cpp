@@ -99,6 +99,9 @@ void Member::move_to(const GroupParameters& p, TimeNs now) {
 void Member::resize(std::uint32_t ids) {
   assert(is_idle() && std::has_single_bit(ids) && ids <= parameters().slots);
   channel_of(role_).resize(ids);
+  if (!is_root()) {
+    channel_of(role_).kept_ids = ids; // no member asks it
+  }
 }
 
 std::uint32_t Member::kept_ids() const { return channel_of(role_).kept_ids; }

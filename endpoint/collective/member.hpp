@@ -82,7 +82,8 @@ public:
   /// as frames of these are handed in: until they are another context's. Requires `is_idle()`, and a
   /// power of two that is at most `slots`.
   void resize(std::uint32_t ids);
-  /// Ids from the first of the range on that it has state of: `slots` before the first `resize`.
+  /// Ids from the first of the range on whose frames it takes: `slots`, and at a root that was
+  /// resized the former ones.
   [[nodiscard]] std::uint32_t kept_ids() const;
 
   /// Why the group has ended, if it has: a member was missing for the member time-out, members

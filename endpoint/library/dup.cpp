@@ -162,8 +162,7 @@ void Dup::halve() {
     host_.last_error = library::failure_text(parent_);
     return;
   }
-  parent_.member.resize(parent_.member.parameters().slots / 2);
-  parent_.context = host_.contexts().enter(*parent_.tree);
+  host_.divide(parent_);
 }
 
 int Dup::await_trees(bool& awaited) {

@@ -156,6 +156,9 @@ std::uint64_t tributary_host::frames_unknown() const {
   for (const auto& group : groups_) {
     frames += group->frames_unknown;
   }
+  for (const auto& [tree, early] : early_) {
+    frames += early.count();
+  }
   return frames;
 }
 
@@ -203,6 +206,12 @@ void tributary_host::free_ids(const tributary::collective::GroupParameters& para
            other.first_id.value < parameters.first_id.value + parameters.slots &&
            parameters.first_id.value < other.first_id.value + ids;
   };
+  for (TreeIndex tree = 0; tree < parameters.tree_count(); ++tree) {
+    if (const auto early = early_.find(parameters.tree_at(tree)); early != early_.end()) {
+      loop_.engine().release(early->second, early->first, parameters.first_id, parameters.slots,
+                             parameters.ids_of_tree());
+    }
+  }
   for (std::size_t i = 0; i < groups_.size();) {
     tributary_group& other = *groups_[i];
     const auto& p = other.member.parameters();
@@ -218,6 +227,57 @@ void tributary_host::free_ids(const tributary::collective::GroupParameters& para
     }
     ++i;
   }
+}
+
+void tributary_host::listen(tributary::library::SharedTree& tree) {
+  const auto& parameters = tree.parameters;
+  if (tree.listens || parameters.is_root()) {
+    return;
+  }
+  tree.listens = true;
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    tributary::library::EarlyFrames& early = early_[parameters.tree_at(i)];
+    if (early.users++ == 0) {
+      loop_.engine().add(early);
+    }
+  }
+  listen_to_rest(parameters);
+}
+
+void tributary_host::stop_listening(tributary::library::SharedTree& tree) {
+  if (!std::exchange(tree.listens, false)) {
+    return;
+  }
+  for (TreeIndex i = 0; i < tree.parameters.tree_count(); ++i) {
+    const auto early = early_.find(tree.parameters.tree_at(i));
+    if (--early->second.users == 0) {
+      frames_unknown_ += early->second.count();
+      loop_.engine().remove(early->second);
+      early_.erase(early);
+    }
+  }
+}
+
+void tributary_host::listen_to_rest(const tributary::collective::GroupParameters& parameters) {
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    if (const auto early = early_.find(parameters.tree_at(i)); early != early_.end()) {
+      loop_.engine().claim(early->second, early->first, ReductionId{0}, parameters.ids_of_tree(),
+                           parameters.ids_of_tree());
+    }
+  }
+}
+
+void tributary_host::divide(tributary_group& group) {
+  group.member.resize(group.member.parameters().slots / 2);
+  group.context = contexts_.enter(*group.tree);
+  if (!group.member.is_root()) { // which alone answers for the other ids
+    const auto& p = group.member.parameters();
+    for (TreeIndex i = 0; i < p.tree_count(); ++i) {
+      loop_.engine().release(group, p.tree_at(i), ReductionId{static_cast<std::uint8_t>(p.slots)},
+                             p.ids_of_tree() - p.slots, p.ids_of_tree());
+    }
+  }
+  listen(*group.tree);
 }
 
 tributary::library::MembershipAgent& tributary_host::agent() {
@@ -255,6 +315,8 @@ bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
     if (whole.slots != tree->parameters.slots || whole.payload != tree->parameters.payload) {
       throw std::invalid_argument("a group moves with the frames that it has, or not at all");
     }
+    const bool listens = tree->listens;
+    stop_listening(*tree);
     if (!tree->is_kept) {
       throw_if_in_use(whole, nullptr);
     }
@@ -275,6 +337,9 @@ bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
         group->member.move_to(parameters, now);
         claim(*group);
       }
+    }
+    if (listens) {
+      listen(*tree);
     }
     contexts_.moved(*tree);
     named.membership = membership;
@@ -299,9 +364,14 @@ void tributary_host::move(tributary_group& group,
   free_ids(parameters);
   throw_if_in_use(parameters, &group);
   group.member.move_to(parameters, tributary::net::steady_now());
+  const bool listens = group.tree->listens;
+  stop_listening(*group.tree);
   loop_.engine().release(group);
   claim(group);
   group.tree->parameters = parameters;
+  if (listens) {
+    listen(*group.tree);
+  }
 }
 
 void tributary_host::follow_news(TimeNs now) {
@@ -351,6 +421,8 @@ void tributary_host::take_answers() {
     });
     if (!kept && answer.ticket != 0) {
       agent_->leave_later(answer.ticket);
+    } else if (kept) {
+      listen(*contexts_.find(answer.ticket));
     }
   }
 }
@@ -440,6 +512,9 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   tributary_group& added = add(lock, parameters, tree);
   tree->parameters.window = added.member.parameters().window;
   contexts_.add(tree);
+  if (tree->is_range || is_kept) {
+    listen(*tree);
+  }
   return added;
 }
 
@@ -471,13 +546,26 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   }
   if (!tree->is_kept) {
     free_ids(parameters);
-    throw_if_in_use(parameters, nullptr);
-    make_room_for(lock, parameters);
+    try {
+      throw_if_in_use(parameters, nullptr);
+      make_room_for(lock, parameters);
+    } catch (...) {
+      listen_to_rest(parameters);
+      throw;
+    }
   }
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters, std::move(tree)));
   tributary_group& added = *groups_.back();
   loop_.engine().add(added);
   claim(added);
+  for (TreeIndex i = 0; i < parameters.tree_count() && !added.tree->is_kept; ++i) {
+    if (const auto early = early_.find(parameters.tree_at(i)); early != early_.end()) {
+      early->second.take(parameters.first_id, parameters.slots,
+                         [&](std::span<const std::byte> frame) {
+                           added.member.receive(frame, tributary::net::steady_now());
+                         });
+    }
+  }
   return added;
 }
 
@@ -486,8 +574,10 @@ void tributary_host::remove(tributary_group& group) {
   group.end_watch();
   loop_.engine().remove(group);
   if (!group.is_dup) {
+    stop_listening(*group.tree);
     contexts_.remove(*group.tree);
   }
+  listen_to_rest(group.member.parameters());
   std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
   if (!moves_.empty()) {
     follow_moves(tributary::net::steady_now()); // one may have waited for its trees
@@ -521,6 +611,11 @@ tributary_host::remove_with_trees(tributary_group& group) {
     contexts_.release(*group.context);
   }
   remove(group);
+  contexts_.for_each([&](tributary::library::SharedTree& tree) {
+    if (tree.nodes == nodes) {
+      stop_listening(tree);
+    }
+  });
   return contexts_.forget(nodes, agent_.get());
 }
 
@@ -530,6 +625,11 @@ void tributary_host::ask_for(std::span<const tributary::contexts::Outcome::Wante
     return;
   }
   contexts_.retire_if_full();
+  contexts_.for_each([&](tributary::library::SharedTree& tree) {
+    if (contexts_.is_gone(tree)) {
+      stop_listening(tree);
+    }
+  });
   for (std::size_t i = 0; i < groups_.size();) {
     if (groups_[i]->is_left && contexts_.is_gone(*groups_[i]->tree)) {
       remove(*groups_[i]);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "endpoint/engine/loop.hpp"
+#include "endpoint/library/early_frames.hpp"
 #include "endpoint/library/group.hpp"
 #include "endpoint/library/host_contexts.hpp"
 #include "endpoint/library/host_environment.hpp"
@@ -82,6 +83,8 @@ struct tributary_host {
   /// Trees that an agreement wants, for the members of `like`: asked for in the background.
   void ask_for(std::span<const tributary::contexts::Outcome::Wanted> wanted,
                const tributary::library::SharedTree& like);
+  /// The group has the half of its tree, and others have the rest, from now on.
+  void divide(tributary_group& group);
   /// Whether a call waits for the answer to that.
   void look_for_answers(bool looks) { looks_for_answers_ = looks; }
   /// Groups that are not left, of the same members as this one, besides it.
@@ -139,6 +142,11 @@ private:
                        std::shared_ptr<tributary::library::SharedTree> tree);
   /// Claims the ids that the group has state of, except those that others have claimed.
   void claim(tributary_group& group);
+  /// Keeps early frames of a tree whose ids are divided from now on, unless this host is its root.
+  void listen(tributary::library::SharedTree& tree);
+  void stop_listening(tributary::library::SharedTree& tree);
+  /// Ids of these trees that no group has are the early frames'.
+  void listen_to_rest(const tributary::collective::GroupParameters& parameters);
   /// Ids that are given out again are nobody's: groups that were left with them are removed, and a
   /// group that had them before it had dups gives them up.
   void free_ids(const tributary::collective::GroupParameters& parameters);
@@ -172,6 +180,7 @@ private:
   std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups
   std::vector<std::unique_ptr<tributary_group>> groups_;
   tributary::library::HostContexts contexts_;
+  std::map<tributary::TreeNumber, tributary::library::EarlyFrames> early_;
   bool looks_for_answers_ = false;
   /// Moves that are not over.
   std::map<tributary::library::MembershipAgent::Ticket, tributary::manager_client::Membership>

@@ -101,6 +101,9 @@ void HostContexts::ask_for(std::span<const contexts::Outcome::Wanted> wanted,
     tree.name = name;
     tree.is_joined = false;
     tree.waiting_long = 0;
+    tree.listens = false;
+    tree.is_kept = false;
+    tree.moves = 0;
     NamedGroup& named = *tree.named;
     named.request.group = fmt::format("ctx-{:016x}", name.value);
     named.request.job = like.named->membership.job;

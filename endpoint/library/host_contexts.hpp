@@ -68,6 +68,12 @@ public:
   /// those that are to be left at the manager.
   [[nodiscard]] std::vector<NamedGroup> forget(contexts::NodeSet nodes, MembershipAgent* agent);
 
+  /// Calls `f(tree)` for all trees.
+  template <typename F> void for_each(F&& f) {
+    for (const auto& tree : trees_) {
+      f(*tree);
+    }
+  }
   /// Contexts in use here, and trees that serve dups alone.
   [[nodiscard]] std::uint64_t in_use() const { return table_ ? table_->contexts() : 0; }
   [[nodiscard]] std::uint64_t further_trees() const;

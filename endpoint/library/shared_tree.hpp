@@ -30,6 +30,7 @@ struct SharedTree {
   /// The program keeps it for other processes, and has no ids of it itself.
   bool is_kept = false;
   std::uint32_t moves = 0; ///< how often the manager has moved it
+  bool listens = false;    ///< the host keeps early frames of it
   bool leaving = false;
   /// Groups with a call that waits for long: the agent then asks for news often.
   std::uint32_t waiting_long = 0;
@@ -41,8 +42,8 @@ inline void name_tree(SharedTree& tree) {
   std::uint64_t who = contexts::hash_of({p.cookie.value, p.vni.value, p.size});
   if (tree.named) { // the manager may have moved it at some members already, and not at others
     const manager_client::JoinRequest& request = tree.named->request;
-    for (const std::string_view text : {std::string_view(tree.named->membership.job),
-                                        std::string_view(request.group)}) {
+    for (const std::string_view text :
+         {std::string_view(tree.named->membership.job), std::string_view(request.group)}) {
       for (const char each : text) {
         who = contexts::hash_of({who, static_cast<unsigned char>(each)});
       }
