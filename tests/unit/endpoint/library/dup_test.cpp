@@ -625,8 +625,13 @@ TEST_F(NamedDupTest, TheNextTreeIsAskedForAheadAndAllAreLeftAtTheEnd) {
   for (int n = 0; n < 9; ++n) {
     all.push_back(dup(all[static_cast<std::size_t>(n)]));
   }
-  EXPECT_EQ(membership(all.back()[0]).tree, 502U);
-  EXPECT_EQ(membership(all.back()[0]).tree, membership(all.back()[1]).tree);
+  std::map<std::uint32_t, int> groups_of_trees;
+  for (const Pair& each : all) {
+    ++groups_of_trees[membership(each[0]).tree];
+    EXPECT_EQ(membership(each[0]).tree, membership(each[1]).tree);
+    EXPECT_EQ(membership(each[0]).first_id, membership(each[1]).first_id);
+  }
+  EXPECT_EQ(groups_of_trees, (std::map<std::uint32_t, int>{{501, 9}, {502, 7}}));
   for (int n = 0; n < 5; ++n) {
     expect_reductions(all, n % 2 == 0 ? 1 : 5000);
   }
