@@ -77,18 +77,18 @@ public:
                                                         bool ranges_first = false) const {
     const bool has_half = (free & half) != 0;
     switch (size) {
-    case RangeSize::half: return has_half ? std::optional(half) : std::nullopt;
-    case RangeSize::full: {
-      if (has_half && !ranges_first) {
-        return half;
+    case RangeSize::half: break;
+    case RangeSize::full:
+      if (!has_half || ranges_first) {
+        if (const auto range = first_of(units_of_full(), free)) {
+          return range;
+        }
       }
-      const auto range = first_of(units_of_full(), free);
-      return range || !has_half ? range : std::optional(half);
-    }
+      break;
     case RangeSize::four: return is_small() ? std::nullopt : first_of(2, free);
     case RangeSize::two: return is_small() ? std::nullopt : first_of(1, free);
     }
-    return std::nullopt;
+    return has_half ? std::optional(half) : std::nullopt;
   }
 
   /// The ids of a range's parts.
