@@ -14,7 +14,7 @@ namespace tributary::collective {
 
 using PieceNumber = std::uint64_t;
 
-/// Of a range that begins at 0. `slots`: a power of two.
+/// The id of a piece in a range that begins at 0. `slots`: a power of two.
 constexpr ReductionId reduction_of(PieceNumber piece, std::size_t slots = reductions_per_tree) {
   return ReductionId{static_cast<std::uint8_t>(piece & (slots - 1))};
 }

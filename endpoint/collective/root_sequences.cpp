@@ -15,6 +15,7 @@ void Root::advance(Slot& slot, TimeNs now) const {
   }
   slot.armed = true;
   slot.arm_void = false;
+  slot.bare = false;
   follow(slot, slot.sequence, now);
 }
 
@@ -51,6 +52,7 @@ void Root::arm_ahead(PieceNumber piece, TimeNs now) {
 void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
   advance(slot, now);
   slot.asked_at = now;
+  slot.bare = !with_result && slot.last_vector.is_wide() && !channel_.parameters.in_switch;
   open_sequence(id, slot, channel_.parameters.armed, true, with_result);
   if (slot.in_progress) {
     contribute(id, slot);
@@ -99,8 +101,11 @@ void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, Tim
   // one that it was asked for.
   const bool was_its_piece =
       is_in_switch() && !slot.in_progress && slot.contributed.test(wanted.value());
-  const bool have_it =
-      slot.last_result.count > 0 && (slot.last_result.resno == wanted || was_its_piece);
+  // A leaf that missed the last result has contributed to it again if the next sequence did not
+  // carry it, and then asks for that one. A root whose window is full may wait for that leaf.
+  const bool may_have_missed = slot.bare && !slot.in_progress && wanted == slot.sequence;
+  const bool have_it = slot.last_result.count > 0 &&
+                       (slot.last_result.resno == wanted || was_its_piece || may_have_missed);
   const std::uint64_t apart =
       channel_.flight != nullptr && channel_.flight->time_ns() != 0
           ? std::min(channel_.flight->time_ns(), channel_.parameters.retry_ns)

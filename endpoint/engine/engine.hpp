@@ -128,7 +128,7 @@ private:
   template <typename F>
   static void for_each_holder(IdHolders& holders, ReductionId first, std::size_t ids,
                               std::size_t ids_of_tree, F&& f);
-  /// Frees the table of a shared tree that nobody holds any more; returns whether that is so.
+  /// Frees the table of a shared tree that no protocol holds any more; returns whether that is so.
   bool end_sharing(TreeNumber tree);
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
   void update_tree_filter() const;

@@ -147,7 +147,7 @@ private:
   void stop_listening(tributary::library::SharedTree& tree);
   /// Ids of these trees that no group has are the early frames'.
   void listen_to_rest(const tributary::collective::GroupParameters& parameters);
-  /// Ids that are given out again are nobody's: groups that were left with them are removed, and a
+  /// Ids that are given out again are free here: groups that were left with them are removed, and a
   /// group that had them before it had dups gives them up.
   void free_ids(const tributary::collective::GroupParameters& parameters);
   /// Waits until nothing is pending at the link. Throws LinkError if it takes too long; `what`

@@ -268,7 +268,7 @@ constexpr std::array scenarios = {
              30},
     Scenario{"contexts_switch_restarts", "switches forget what they hold of all groups of a tree",
              switch_restarts, 10},
-    Scenario{"contexts_reroute", "a tree is rerouted under all its groups", reroute, 20},
+    Scenario{"contexts_reroute", "a tree is rerouted under all its groups", reroute, 30},
     Scenario{"contexts_dead_member", "a member dies: every group of the tree names it", dead_member,
              6},
     Scenario{"contexts_hostile", "a member sends frames with other groups' ids and cookies",

@@ -220,21 +220,21 @@ TEST(Ranges, MembersChangeToASmallerRangeBetweenTwoPiecesEachWhenItIsReady) {
       before.start(10'000 + round);
     }
     std::array<bool, 4> halved{};
-    ASSERT_TRUE(
-        group.run(120 * second,
-                  [&] {
-                    for (std::uint32_t rank = 0; rank < 4; ++rank) {
-                      if (!halved[rank] && before.finished_at(rank)) {
-                        halved[rank] = true;
-                        group[rank].resize(64);
-                        EXPECT_EQ(group[rank].parameters().slots, 64U);
-                        EXPECT_EQ(group[rank].kept_ids(), rank == 0 ? 128U : 64U);
-                        after.start(rank, 20'000); // others may not have the results of before yet
-                      }
-                    }
-                    all_halved = std::ranges::all_of(halved, [](bool each) { return each; });
-                    return all_halved && before.finished() && after.finished();
-                  }))
+    ASSERT_TRUE(group.run(120 * second,
+                          [&] {
+                            for (std::uint32_t rank = 0; rank < 4; ++rank) {
+                              if (!halved[rank] && before.finished_at(rank)) {
+                                halved[rank] = true;
+                                group[rank].resize(64);
+                                EXPECT_EQ(group[rank].parameters().slots, 64U);
+                                EXPECT_EQ(group[rank].kept_ids(), rank == 0 ? 128U : 64U);
+                                after.start(rank, 20'000); // others may still miss results
+                              }
+                            }
+                            all_halved =
+                                std::ranges::all_of(halved, [](bool each) { return each; });
+                            return all_halved && before.finished() && after.finished();
+                          }))
         << "seed " << seed;
     before.expect_right();
     after.expect_right();
@@ -269,6 +269,32 @@ TEST(Ranges, TheRootOfAGroupThatWasHalvedAnswersForTheIdsThatItGaveUp) {
   ASSERT_TRUE(group.run(20 * second, [&] { return more.finished(); }));
   sums.expect_right();
   more.expect_right();
+}
+
+// After a move ids are armed again, without vectors that no member may have asked for yet.
+TEST(Ranges, AVectorThatALeafMissedIsAnsweredForThoughItsIdWasArmedAgain) {
+  WideGroup group(3, {}, in_range({8, 2, 16}));
+  bool loses = true;
+  group.set_filter([&](std::uint32_t from, std::uint32_t to, std::span<const std::byte> frame) {
+    return !(loses && from == 0 && to == 2 && address_of(frame).slot() == ReductionId{8} &&
+             group[0].is_idle());
+  });
+  Sums sums(group);
+  sums.start(100); // one piece
+  ASSERT_TRUE(group.run(10'000'000, [&] { return sums.finished_at(0) && sums.finished_at(1); }));
+  ASSERT_FALSE(sums.finished_at(2));
+  loses = false;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    GroupParameters moved = group[rank].parameters();
+    moved.tree = TreeNumber{0xABD};
+    group[rank].move_to(moved, group.now());
+  }
+  const std::uint64_t armed = group[0].statistics().armed;
+  sums.start(100);
+  EXPECT_EQ(group[0].statistics().armed, armed + 2) << "its own id, and the first one ahead";
+  ASSERT_TRUE(group.run(20 * second, [&] { return sums.finished(); }));
+  EXPECT_GE(group[0].statistics().replayed, 1U);
+  sums.expect_right();
 }
 
 TEST(Ranges, FaultsAreNamed) {

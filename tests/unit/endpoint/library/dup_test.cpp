@@ -508,7 +508,7 @@ TEST_F(DupTest, RangesOfATreeThatAnotherProcessHasJoined) {
   for (int n = 0; n < 10; ++n) {
     expect_reductions({one, two}, 5000);
   }
-  // Moved to another tree, as who holds it was told.
+  // Moved to another tree, as the process that holds it reports.
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     tributary_group_options who = member(rank, 128);
     who.tree = 99;
