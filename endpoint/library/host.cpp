@@ -2,6 +2,7 @@
 
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/parameters.hpp"
+#include "endpoint/library/receive_room.hpp"
 #include "endpoint/manager_client/environment.hpp"
 #include "lib/link/interface.hpp"
 #include "lib/link/raw_socket.hpp"
