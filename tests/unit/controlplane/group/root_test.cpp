@@ -38,7 +38,7 @@ GroupId make_multicast(RegistryFixture& fixture, const std::vector<Nid>& members
   EXPECT_TRUE(fixture->routes_ready(id, routes_over("spine"), fixture.now));
   EXPECT_EQ(fixture.expect<group::Install>().group, id);
   fixture->installed(id, fixture.now);
-  fixture->told(id);
+  fixture->answered(id);
   return id;
 }
 
