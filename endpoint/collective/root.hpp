@@ -32,6 +32,8 @@
 //   retry timer                         the same; the interval doubles, up to 32 times the first
 //   request for the last result         the same, whether a reduction is in progress or not, and
 //                                       not more often than one retry interval
+//   request for a sequence that was     the same, while no reduction is in progress: the leaf
+//     opened without the last vector      missed that vector
 //
 // Vectors. A piece that travels in wide frames is gathered by the kernels that switches have
 // (tributary/reduce/wide_kernel.hpp), and its result is kept and replayed like any other. Frames
