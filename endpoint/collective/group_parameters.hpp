@@ -72,9 +72,9 @@ struct GroupParameters {
   bool sends_marks = false;
   /// First sequence of the root, 0 to 1021.
   SequenceNumber first_sequence{0};
-  /// Reductions in flight: the ids of the group's trees that its members use, a power of two. All of
-  /// them, which are S: 8, or up to 128 where the trees have as many slots; or a range that others
-  /// do not use (a context), down to one id.
+  /// Reductions in flight: the ids of the group's trees that its members use, a power of two. All
+  /// of them, which are S: 8, or up to 128 where the trees have as many slots; or a range that
+  /// others do not use (a context), down to one id.
   std::uint32_t slots = reductions_per_tree;
   /// The first id of the range.
   ReductionId first_id{0};

@@ -77,10 +77,10 @@ public:
   /// another group.
   void move_to(const GroupParameters& parameters, TimeNs now);
 
-  /// Uses only the first `ids` ids of its range from the next piece on. All members do so before the
-  /// same piece. The root continues to answer requests for results under the other ids for as long
-  /// as frames of these are handed in: until they are another context's. Requires `is_idle()`, and a
-  /// power of two that is at most `slots`.
+  /// Uses only the first `ids` ids of its range from the next piece on. All members do so before
+  /// the same piece. The root continues to answer requests for results under the other ids for as
+  /// long as frames of these are handed in: until they are another context's. Requires `is_idle()`,
+  /// and a power of two that is at most `slots`.
   void resize(std::uint32_t ids);
   /// Ids from the first of the range on whose frames it takes: `slots`, and at a root that was
   /// resized the former ones.

@@ -1,7 +1,8 @@
 // One piece: what a member puts into, and gets out of, one reduction frame. Pieces of a group are
 // numbered from 0 in the order in which they are injected, the same at every member; piece k
 // travels under reduction id f + k mod n, where n is the group's number of slots, 8 unless its
-// trees have more or it shares them, and f the first id of its range, 0 unless it shares them. It is four words, or a vector (wide_operand.hpp).
+// trees have more or it shares them, and f the first id of its range, 0 unless it shares them. It
+// is four words, or a vector (wide_operand.hpp).
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"

@@ -1,6 +1,6 @@
-// Where a root keeps vectors: for each id of the range, by its place, what it gathers, on each tree, and the last
-// result, which it sends again to leaves that missed it. So leaves may contribute to the next piece
-// of an id while the last one's result is still being asked for.
+// Where a root keeps vectors: for each id of the range, by its place, what it gathers, on each
+// tree, and the last result, which it sends again to leaves that missed it. So leaves may
+// contribute to the next piece of an id while the last one's result is still being asked for.
 //
 // One area, allocated with the root; pages are touched on first use.
 #pragma once

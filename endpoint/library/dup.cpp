@@ -1,15 +1,15 @@
 // The functions of tributary.h that make a group out of another one: the members agree on a context
 // (endpoint/contexts/agreement.hpp) in reductions of the parent.
 //
-//   parent                       reductions
+//   parent                    reductions
 //
-//   joined, its first dup        one in which it offers nothing, for its calls may still use all ids
-//                                of the tree. When it and all calls before it are complete here, the
-//                                group uses the half, and this host offers the rest: so what all
-//                                members offer, no result is missing of
-//   any                          those of the agreement
-//   any, and no ids are free     one that says whether a tree is awaited anywhere; then all wait for
-//                                those that they await, and agree again
+//   joined, its first dup     one in which it offers nothing, for its calls may still use all ids
+//                             of the tree. When it and all calls before it are complete here, the
+//                             group uses the half, and this host offers the rest: so an id that
+//                             all offer is one under which no member misses a result
+//   any                       those of the agreement
+//   any, no ids are free      one that says whether a tree is awaited anywhere; then all wait for
+//                             those that they await, and agree again
 //
 // All members do the same, for it follows from the results alone.
 #include "endpoint/contexts/agreement.hpp"
@@ -43,7 +43,8 @@ namespace wire = tributary::wire;
 
 namespace {
 
-/// Trees that one dup waits for: another one is awaited only if other dups took the ids of the last.
+/// Trees that one dup waits for: another one is awaited only if other dups took the ids of the
+/// last.
 constexpr int most_trees_awaited = 8;
 
 class Dup {

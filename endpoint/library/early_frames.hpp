@@ -1,7 +1,7 @@
 // Frames that reach a host before the group that they are for: its root had the result of the
-// members' agreement first, and has begun. The newest one of each id of a tree is kept until a group
-// gets the id. Without them the group would wait for the root's retry. One instance per tree on
-// which a host that is not the root has groups with ranges of the ids; it claims the others.
+// members' agreement first, and has begun. The newest one of each id of a tree is kept until a
+// group gets the id. Without them the group would wait for the root's retry. One instance per tree
+// on which a host that is not the root has groups with ranges of the ids; it claims the others.
 #pragma once
 
 #include "endpoint/engine/protocol.hpp"

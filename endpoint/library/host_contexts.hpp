@@ -40,8 +40,8 @@ public:
   /// The tree of a group that was joined is entered into the table, where its members' agreements
   /// find it, and the group has the half of it. nullopt: the table is full.
   [[nodiscard]] std::optional<contexts::Context> enter(const SharedTree& tree);
-  /// Gives up the tree that was not used for longest, if there is too little room for others, or the
-  /// manager has refused one.
+  /// Gives up the tree that was not used for longest, if there is too little room for others, or
+  /// the manager has refused one.
   void retire_if_full();
   /// Whether a tree that served dups is of no use any more.
   [[nodiscard]] bool is_gone(const SharedTree& tree) const {
@@ -50,8 +50,8 @@ public:
   /// Asks for the trees that an agreement wants, of the same members as `like`.
   void ask_for(std::span<const contexts::Outcome::Wanted> wanted, const SharedTree& like,
                MembershipAgent* agent);
-  /// The manager's answer to that. `parameters`: of this member in a group. Returns whether the host
-  /// keeps the tree; otherwise its group is to be left.
+  /// The manager's answer to that. `parameters`: of this member in a group. Returns whether the
+  /// host keeps the tree; otherwise its group is to be left.
   bool take(const MembershipAgent::Answer& answer,
             const std::function<collective::GroupParameters(const NamedGroup&)>& parameters);
   /// Whether an answer is awaited that the members' next agreement may need.

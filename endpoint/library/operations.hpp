@@ -7,9 +7,9 @@
 
 namespace tributary::library {
 
-/// Returns a code of the C API; an error has set the host's last_error. `result` may be null. Throws
-/// LinkError when the interface is gone. Requires the loop's lock, which it releases while it
-/// sleeps.
+/// Returns a code of the C API; an error has set the host's last_error. `result` may be null.
+/// Throws LinkError when the interface is gone. Requires the loop's lock, which it releases while
+/// it sleeps.
 [[nodiscard]] int run_task(engine::Loop::Lock& lock, tributary_group& group,
                            const collective::VectorTask& task, tributary_result* result);
 

@@ -1,7 +1,7 @@
-// A tree that a host has joined, and what the groups on it share. A group that was joined has a tree
-// to itself until its first dup; from then on it uses the first half of the ids, and groups that are
-// dups of it, or of its dups, use ranges of the rest (endpoint/contexts). Further trees for them are
-// joined in the background, under names that their agreements make.
+// A tree that a host has joined, and what the groups on it share. A group that was joined has a
+// tree to itself until its first dup; from then on it uses the first half of the ids, and groups
+// that are dups of it, or of its dups, use ranges of the rest (endpoint/contexts). Further trees
+// for them are joined in the background, under names that their agreements make.
 #pragma once
 
 #include "endpoint/collective/group_parameters.hpp"

@@ -344,8 +344,8 @@ struct tributary_group_options {
   /* A range of the tree's ids, for a group that shares the tree with others (a context,
    * docs/protocol/contexts.md): ids of them, a power of two, from first_id on, with a cookie of its
    * own, and the root's first sequence, 0 to 1021. Members of other processes have the other ids,
-   * and nobody checks that here. Leaving such a group sends nothing: see tributary_leave. ids 0: all
-   * ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
+   * and nobody checks that here. Leaving such a group sends nothing: see tributary_leave. ids 0:
+   * all ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
    * agreement. A named group has all ids, or with TRIBUTARY_NO_IDS none: it holds its tree, and
    * renews its lease, for other processes that join ranges of it; such a group reduces nothing. */
   uint32_t first_id;       /* 0 */
@@ -402,17 +402,17 @@ TRIBUTARY_API int tributary_join_named(struct tributary_host* host,
  * long as two, and such a group has half as many reductions in flight from then on
  * (docs/protocol/contexts.md). Operations of different groups have no order.
  *
- * All members must call it, in the same order as the parent's operations; it waits without limit for
- * a member that is late. Like an operation it returns TRIBUTARY_ERR_MEMBER_MISSING where a member is
- * missing for the parent's member_timeout_usec, or reported as gone, and
+ * All members must call it, in the same order as the parent's operations; it waits without limit
+ * for a member that is late. Like an operation it returns TRIBUTARY_ERR_MEMBER_MISSING where a
+ * member is missing for the parent's member_timeout_usec, or reported as gone, and
  * TRIBUTARY_ERR_COUNT_MISMATCH or _OP_MISMATCH where a member called something else. Members that
  * pass different parents wait for each other, as with an operation. Outstanding operations of the
  * parent continue; the first dup of a joined group waits for them.
  *
  * Where all ids of the members' trees are in use it waits for the next tree, which a fabric manager
  * makes in the background from when three quarters are. TRIBUTARY_ERR_FULL at all members: it
- * refused one, or the group was joined without a manager; tributary_last_error has the reason. Leave
- * a group that is not needed, or join one by name.
+ * refused one, or the group was joined without a manager; tributary_last_error has the reason.
+ * Leave a group that is not needed, or join one by name.
  *
  * options: armed, check_contributions and all fields after them up to member_timeout_usec, for the
  * new group's protocol; the other fields are ignored. NULL: those of the parent. On an error *child
@@ -447,8 +447,8 @@ TRIBUTARY_API int tributary_check(struct tributary_group* group);
 /* Ends the group at this member at once: nothing of its operations' memory is read or written any
  * more, their requests return TRIBUTARY_ERR_GROUP_ENDED, and only tributary_leave remains to be
  * called, which takes no time. Other groups of the host continue, those on the same tree included.
- * At the root the other members are notified, and get TRIBUTARY_ERR_GROUP_ENDED; otherwise they wait
- * for this member. */
+ * At the root the other members are notified, and get TRIBUTARY_ERR_GROUP_ENDED; otherwise they
+ * wait for this member. */
 TRIBUTARY_API int tributary_abandon(struct tributary_group* group);
 
 /* The trees and parameters of a group; for a named group as last set by the manager. */

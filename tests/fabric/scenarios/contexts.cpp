@@ -1,5 +1,5 @@
-// Groups that share a tree: ranges of its ids, which change hands, under the faults that groups with
-// a tree of their own have. Each element of each result is right; so nothing of one counts in
+// Groups that share a tree: ranges of its ids, which change hands, under the faults that groups
+// with a tree of their own have. Each element of each result is right; so nothing of one counts in
 // another.
 #include "tests/fabric/scenarios/scenario.hpp"
 
