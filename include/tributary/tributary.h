@@ -344,7 +344,7 @@ struct tributary_group_options {
   /* A range of the tree's ids, for a group that shares the tree with others (a context,
    * docs/protocol/contexts.md): ids of them, a power of two, from first_id on, with a cookie of its
    * own, and the root's first sequence, 0 to 1021. Members of other processes have the other ids,
-   * and nobody checks that here. Leaving such a group sends nothing: see tributary_leave. ids 0:
+   * which is not checked here. Leaving such a group sends nothing: see tributary_leave. ids 0:
    * all ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
    * agreement. A named group has all ids, or with TRIBUTARY_NO_IDS none: it holds its tree, and
    * renews its lease, for other processes that join ranges of it; such a group reduces nothing. */
