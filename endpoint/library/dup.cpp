@@ -63,8 +63,11 @@ private:
   [[nodiscard]] int agree_once();
   /// Waits for the calls that use the tree's other ids, and gives these up.
   void halve();
-  /// Whether a tree is awaited at any member; then it is not any more.
+  /// `awaited`: whether a tree was awaited here, and afterwards at any member; none is any more.
   [[nodiscard]] int await_trees(bool& awaited);
+  [[nodiscard]] bool awaits_tree() const {
+    return host_.contexts().awaits_tree(parent_.tree->nodes);
+  }
   [[nodiscard]] bool uses_whole_tree() const {
     return !parent_.is_dup &&
            parent_.member.parameters().slots == parent_.member.parameters().ids_of_tree();
@@ -88,17 +91,20 @@ int Dup::reduce(const OfferWords& words, OfferWords& result) {
 
 int Dup::agree() {
   for (int trees = 0;; ++trees) {
+    // One that is there since may not have been offered everywhere.
+    const bool awaited_before = awaits_tree();
     if (const int code = agree_once(); code != TRIBUTARY_OK) {
       return code;
     }
     if (outcome_.context) {
       return TRIBUTARY_OK;
     }
-    bool awaited = false;
-    if (outcome_.result == Result::used_up && trees < most_trees_awaited) {
-      if (const int code = await_trees(awaited); code != TRIBUTARY_OK) {
-        return code;
-      }
+    bool awaited = awaited_before || !outcome_.wanted.empty() || awaits_tree();
+    if (outcome_.result != Result::used_up || trees == most_trees_awaited) {
+      break;
+    }
+    if (const int code = await_trees(awaited); code != TRIBUTARY_OK) {
+      return code;
     }
     if (!awaited) {
       break;
@@ -167,10 +173,9 @@ void Dup::halve() {
 }
 
 int Dup::await_trees(bool& awaited) {
-  const auto awaits = [&] { return host_.contexts().awaits_tree(parent_.tree->nodes); };
   // All bits are set where nothing is awaited.
   OfferWords words;
-  words.fill(awaits() ? 0 : ~std::uint64_t{0});
+  words.fill(awaited ? 0 : ~std::uint64_t{0});
   OfferWords result{};
   if (const int code = reduce(words, result); code != TRIBUTARY_OK) {
     return code;
@@ -179,7 +184,7 @@ int Dup::await_trees(bool& awaited) {
             OfferWords{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}};
   host_.look_for_answers(true);
   host_.loop().wait_through(lock_,
-                            [&] { return !awaits() || parent_.member.failure().has_value(); });
+                            [&] { return !awaits_tree() || parent_.member.failure().has_value(); });
   host_.look_for_answers(false);
   return TRIBUTARY_OK;
 }
