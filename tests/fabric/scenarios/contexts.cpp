@@ -265,7 +265,7 @@ constexpr std::array scenarios = {
     Scenario{"contexts_under_faults", "the same on random fabrics with faults", under_faults, 40},
     Scenario{"contexts_change_hands",
              "ids that another group has as soon as all are done with them", ranges_change_hands,
-             30},
+             10},
     Scenario{"contexts_switch_restarts", "switches forget what they hold of all groups of a tree",
              switch_restarts, 10},
     Scenario{"contexts_reroute", "a tree is rerouted under all its groups", reroute, 30},
