@@ -77,10 +77,9 @@ std::vector<Condition> conditions(const Guarded& guarded) {
 
 std::string chain(std::string_view name, const std::string& interface,
                   const std::vector<std::string>& rules) {
-  std::string text = fmt::format("  chain {} {{\n    type filter hook egress device {} priority 0; "
-                                 "policy accept;\n",
-                                 name, interface.front() == '"' ? interface
-                                                                : '"' + interface + '"');
+  std::string text = fmt::format("  chain {} {{\n    type filter hook egress device \"{}\" priority "
+                                 "0; policy accept;\n",
+                                 name, interface);
   for (const std::string& rule : rules) {
     text += "    " + rule + '\n';
   }
@@ -129,6 +128,12 @@ void read_set(const json::object& set, GuardState& state) {
 }
 
 } // namespace
+
+bool can_guard(std::string_view interface) {
+  return !interface.empty() && std::ranges::all_of(interface, [](char c) {
+    return c > ' ' && c < 0x7F && c != '"' && c != '\\' && c != '*';
+  });
+}
 
 std::string guard_text(const Guarded& guarded, std::span<const Allowance> allowed, Mark highest,
                        const GuardCounts& carried) {

@@ -80,6 +80,10 @@ struct Allowance {
   Vni vni{};
 };
 
+/// Whether a rule can name the interface: the kernel allows names with characters that nft cannot
+/// read, or reads as something else.
+[[nodiscard]] bool can_guard(std::string_view interface);
+
 /// The whole table: replaces whatever table of this name there is.
 [[nodiscard]] std::string guard_text(const Guarded& guarded, std::span<const Allowance> allowed,
                                      Mark highest, const GuardCounts& carried);

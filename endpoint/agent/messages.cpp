@@ -347,6 +347,7 @@ json::object json_of(const Opened& opened) {
                    {"vni", opened.vni.value},
                    {"mark", opened.mark.value},
                    {"nid", opened.nid.value},
+                   {"host", opened.host},
                    {"interface", opened.interface},
                    {"ethertype", opened.ethertype},
                    {"address", text_of(opened.address)},
@@ -382,6 +383,7 @@ Opened opened_of(const json::value& result) {
   if (!wire::is_valid_nid(opened.nid)) {
     wrong("\"nid\" is not one that a frame can carry");
   }
+  opened.host = fields.required_name("host");
   opened.interface = fields.required_name("interface");
   opened.ethertype = fields.required_number<std::uint16_t>("ethertype", lowest_ethertype);
   opened.address = address_of(fields.required_name("address"));

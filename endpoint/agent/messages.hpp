@@ -44,6 +44,7 @@ struct Opened {
   Vni vni{};
   Mark mark{};
   Nid nid{};
+  std::string host{}; ///< its name, as the agent announces it
   std::string interface{};
   std::uint16_t ethertype = 0;
   wire::MacAddress address{};
