@@ -15,12 +15,14 @@
 #include "endpoint/library/group.hpp"
 #include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/membership_agent.hpp"
+#include "endpoint/library/open_link.hpp"
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/library/retransmit_agent.hpp"
 #include "tributary/tributary.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -83,7 +85,8 @@ struct tributary_host {
 
 private:
   tributary_host(const tributary_host_options& options,
-                 const tributary::library::Progress& progress);
+                 const tributary::library::Progress& progress,
+                 tributary::library::OpenedLink link);
 
   /// News of named groups from the fabric manager, polled in every round. Has no frames.
   class ManagerNews final : public tributary::engine::Protocol {
@@ -125,9 +128,11 @@ private:
   std::string interface_;
   std::uint16_t ethertype_;
   bool may_thread_;
-  tributary::engine::Loop loop_;
   tributary::Nid nid_;
   std::uint32_t longest_packet_;
+  /// What the node's host agent says of the link, if it opened it.
+  std::optional<tributary::host_agent::Opened> by_agent_;
+  tributary::engine::Loop loop_;
   std::uint32_t buffer_bytes_; ///< as requested from the link
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups

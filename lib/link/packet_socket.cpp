@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <fmt/format.h>
+
 namespace tributary::link {
 
 namespace {
@@ -41,7 +43,7 @@ PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hea
 }
 
 PacketSocket::PacketSocket(const std::string& interface, net::FileDescriptor opened)
-    : interface_(interface), socket_(std::move(opened)), keeps_buffer_(true) {
+    : interface_(interface), socket_(std::move(opened)), was_handed_over_(true) {
   const InterfaceFacts facts = interface_facts(fd(), interface, "looking it up");
   address_ = facts.address;
   mtu_ = facts.mtu;
@@ -61,7 +63,7 @@ void PacketSocket::ignore_outgoing() {
 }
 
 void PacketSocket::set_receive_buffer(std::size_t bytes) {
-  if (keeps_buffer_) {
+  if (was_handed_over_) {
     return;
   }
   // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as the kernel grants.
@@ -114,6 +116,19 @@ void PacketSocket::throw_unless_recovered(int error_number, const std::string& d
   }
   if (!interface_facts(fd(), interface_, doing).up) {
     throw link_error(ENETDOWN, interface_, doing);
+  }
+}
+
+std::string PacketSocket::error() const {
+  if (!was_handed_over_) {
+    return interface_error(interface_);
+  }
+  try {
+    return interface_facts(fd(), interface_, "looking it up").up
+               ? std::string()
+               : fmt::format("interface '{}' of the node is down", interface_);
+  } catch (const LinkError&) {
+    return fmt::format("interface '{}' of the node is gone", interface_);
   }
 }
 

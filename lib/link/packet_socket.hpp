@@ -60,6 +60,9 @@ public:
   /// The granted size, in the kernel's accounting, which exceeds the frames' own bytes.
   [[nodiscard]] std::size_t receive_buffer() const;
 
+  /// Why no frame can pass, as text; "" if no reason is known. Cold.
+  [[nodiscard]] std::string error() const;
+
   /// Call after a failed call: throws, unless the error is an old one of an interface that is up
   /// again, which the kernel keeps until it is read. `doing` completes "while ...".
   void throw_unless_recovered(int error_number, const std::string& doing) const;
@@ -78,7 +81,7 @@ private:
   wire::MacAddress address_{};
   std::uint32_t mtu_ = 0;
   std::uint64_t kernel_drops_ = 0;
-  bool keeps_buffer_ = false;
+  bool was_handed_over_ = false; ///< opened for this process
 };
 
 } // namespace tributary::link

@@ -122,7 +122,7 @@ const PortCounts& RawSocket::counts() {
   return counts_;
 }
 
-std::string RawSocket::error() { return interface_error(socket_.interface()); }
+std::string RawSocket::error() { return socket_.error(); }
 
 std::uint32_t RawSocket::speed_mbps() const { return interface_speed_mbps(socket_.interface()); }
 
