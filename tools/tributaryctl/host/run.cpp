@@ -1,9 +1,10 @@
 #include "tools/tributaryctl/host/run.hpp"
 
+#include "endpoint/agent/messages.hpp"
 #include "endpoint/host_client/host_client.hpp"
 #include "lib/terminal/command_line.hpp"
-#include "lib/terminal/table.hpp"
 #include "tools/tributaryctl/exit_codes.hpp"
+#include "tools/tributaryctl/fabric/cells.hpp"
 #include "tools/tributaryctl/terminal.hpp"
 #include "tributary/text.hpp"
 
@@ -22,9 +23,6 @@ namespace {
 
 namespace json = boost::json;
 using host_client::HostClient;
-using terminal::left;
-using terminal::right;
-using terminal::Table;
 using terminal::UsageError;
 using HostVerb = HostCommand::Verb;
 
