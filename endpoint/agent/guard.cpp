@@ -51,28 +51,61 @@ std::string elements(std::span<const Allowance> allowances) {
   return text;
 }
 
-/// What a right frame of a socket has, one condition after another, and what counts the frames that
-/// fail it first.
+/// A condition that a right frame of a socket meets, and what counts the frames that do not.
 struct Condition {
   std::string right;
   std::string wrong;
   GuardCounter counter;
 };
+Condition is(const std::string& what, std::uint64_t value, GuardCounter counter) {
+  return {fmt::format("{} {:#x}", what, value), fmt::format("{} != {:#x}", what, value), counter};
+}
+
+/// Source addresses of the host's frames: the interface's own, and the one that its NID makes, which
+/// frames of RDMA have.
+std::vector<std::uint64_t> sources_of(const Guarded& guarded) {
+  std::vector<std::uint64_t> sources = {number_of(guarded.address),
+                                        number_of(wire::host_mac(guarded.nid))};
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  return sources;
+}
+
+/// All but the source.
 std::vector<Condition> conditions(const Guarded& guarded) {
   constexpr unsigned nid_bits = 20;
-  const auto is = [](const std::string& what, std::uint64_t value, GuardCounter counter) {
-    return Condition{fmt::format("{} {:#x}", what, value), fmt::format("{} != {:#x}", what, value),
-                     counter};
-  };
   return {is(field(bit_of(ethertype_offset), 16), guarded.ethertype, GuardCounter::wrong_ethertype),
-          is(field(bit_of(source_offset), 48), number_of(guarded.address),
-             GuardCounter::wrong_source),
           is(field(bit_of_fabric(wire::portals_offset::version_ihl), 8), wire::portals_version_ihl,
              GuardCounter::wrong_header),
           is(field(bit_of_fabric(wire::portals_offset::sfa), nid_bits), guarded.nid.value,
              GuardCounter::wrong_nid),
           {fmt::format("meta mark . {} @allowed", vni_field()),
            fmt::format("meta mark . {} != @allowed", vni_field()), GuardCounter::wrong_vni}};
+}
+
+std::string count(GuardCounter counter) { return fmt::format("counter name {}", name_of(counter)); }
+
+std::vector<std::string> fabric_rules(const Guarded& guarded) {
+  const std::string source = field(bit_of(source_offset), 48);
+  const std::vector<Condition> others = conditions(guarded);
+  std::string right;
+  for (const Condition& each : others) {
+    right += each.right + ' ';
+  }
+  std::vector<std::string> rules = {
+      fmt::format("meta mark & {:#x} != {:#x} accept", Marks::prefix_mask, guarded.prefix.value)};
+  std::string no_source;
+  for (const std::uint64_t each : sources_of(guarded)) {
+    rules.push_back(fmt::format("{} {:#x} {}{} accept", source, each, right,
+                                count(GuardCounter::passed)));
+    no_source += fmt::format("{} != {:#x} ", source, each);
+  }
+  // From here on everything is dropped; the rules only say why.
+  rules.push_back(no_source + count(GuardCounter::wrong_source) + " drop");
+  for (const Condition& each : others) {
+    rules.push_back(fmt::format("{} {} drop", each.wrong, count(each.counter)));
+  }
+  rules.push_back(count(GuardCounter::unreadable) + " drop");
+  return rules;
 }
 
 std::string chain(std::string_view name, const std::string& interface,
@@ -85,8 +118,6 @@ std::string chain(std::string_view name, const std::string& interface,
   }
   return text + "  }\n";
 }
-
-std::string count(GuardCounter counter) { return fmt::format("counter name {}", name_of(counter)); }
 
 std::uint64_t number_in(const json::object& object, std::string_view field) {
   const json::value* value = object.if_contains(field);
@@ -151,20 +182,8 @@ std::string guard_text(const Guarded& guarded, std::span<const Allowance> allowe
   text += fmt::format("  set highest {{ type mark; elements = {{ {:#x} }}; }}\n", highest.value);
   const std::string ours =
       fmt::format("meta mark & {:#x} == {:#x}", Marks::prefix_mask, guarded.prefix.value);
-  const std::string not_ours =
-      fmt::format("meta mark & {:#x} != {:#x}", Marks::prefix_mask, guarded.prefix.value);
   if (!guarded.interface.empty()) {
-    std::vector<std::string> rules = {not_ours + " accept"};
-    std::string right;
-    for (const Condition& each : conditions(guarded)) {
-      right += each.right + ' ';
-    }
-    rules.push_back(right + count(GuardCounter::passed) + " accept");
-    for (const Condition& each : conditions(guarded)) {
-      rules.push_back(fmt::format("{} {} drop", each.wrong, count(each.counter)));
-    }
-    rules.push_back(count(GuardCounter::unreadable) + " drop");
-    text += chain("fabric", guarded.interface, rules);
+    text += chain("fabric", guarded.interface, fabric_rules(guarded));
   }
   for (std::size_t i = 0; i < guarded.others.size(); ++i) {
     text += chain(fmt::format("other_{}", i), guarded.others[i],

@@ -4,7 +4,7 @@
 // On the fabric's interface a frame with a mark of the agent must be, all at once:
 //
 //   offset in the frame   bits   is
-//    6                    48     the interface's own address (source)
+//    6                    48     the interface's own address, or 02:00:00 and the NID (source)
 //   12                    16     the fabric's EtherType
 //   14                     8     0x45: a fabric header, not a hello
 //   18                    16     the VNI of the mark, by the set `allowed`

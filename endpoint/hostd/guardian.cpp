@@ -146,8 +146,12 @@ void Guardian::forbid(const Allowance& allowance, Mark highest) {
 }
 
 host_agent::GuardCounts Guardian::counts() {
-  if (const auto state = in_force()) {
-    last_counts_ = state->counts;
+  try {
+    if (const auto state = in_force()) {
+      last_counts_ = state->counts;
+    }
+  } catch (const NftError&) {
+    // `error` says so.
   }
   return last_counts_;
 }

@@ -45,7 +45,7 @@ public:
   /// Why no socket may be handed out; "" if one may.
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] const host_agent::Guarded& guarded() const { return guarded_; }
-  /// As of now. Throws NftError.
+  /// As of now, or of the last time that the table could be read.
   [[nodiscard]] host_agent::GuardCounts counts();
 
 private:

@@ -43,9 +43,9 @@ table netdev tributary_host {
   chain fabric {
     type filter hook egress device "eth1" priority 0; policy accept;
     meta mark & 0xff000000 != 0x54000000 accept
-    @ll,96,16 0x88b5 @ll,48,48 0x20000000012 @ll,112,8 0x45 @ll,208,20 0x12 meta mark . @ll,144,16 @allowed counter name passed accept
-    @ll,96,16 != 0x88b5 counter name wrong_ethertype drop
+    @ll,48,48 0x20000000012 @ll,96,16 0x88b5 @ll,112,8 0x45 @ll,208,20 0x12 meta mark . @ll,144,16 @allowed counter name passed accept
     @ll,48,48 != 0x20000000012 counter name wrong_source drop
+    @ll,96,16 != 0x88b5 counter name wrong_ethertype drop
     @ll,112,8 != 0x45 counter name wrong_header drop
     @ll,208,20 != 0x12 counter name wrong_nid drop
     meta mark . @ll,144,16 != @allowed counter name wrong_vni drop
@@ -61,6 +61,16 @@ table netdev tributary_host {
   }
 }
 )");
+}
+
+TEST(HostAgentGuard, ARealAddressIsASourceBesideTheOneOfTheNid) {
+  Guarded real = guarded();
+  real.address = {0x3C, 0xEC, 0xEF, 0x01, 0x02, 0x03};
+  const std::string text = guard_text(real, {}, Mark{0x54000000}, {});
+  EXPECT_THAT(text, HasSubstr("@ll,48,48 0x3cecef010203 @ll,96,16"));
+  EXPECT_THAT(text, HasSubstr("@ll,48,48 0x20000000012 @ll,96,16"));
+  EXPECT_THAT(text, HasSubstr("@ll,48,48 != 0x3cecef010203 @ll,48,48 != 0x20000000012 counter name "
+                              "wrong_source drop"));
 }
 
 TEST(HostAgentGuard, WithoutItsInterfaceItGuardsTheOthers) {
