@@ -52,7 +52,8 @@ std::string agent_path() {
   return set != nullptr && *set != '\0' ? std::string(set) : std::string(default_path);
 }
 
-HostClient::HostClient(std::string path) : path_(std::move(path)) {
+HostClient::HostClient(std::string path, std::chrono::milliseconds limit)
+    : path_(std::move(path)), limit_(limit) {
   const auto address = net::UnixAddress::of_file(path_);
   if (!address) {
     throw HostAgentAbsent(fmt::format("the host agent's socket \"{}\" must be a path of 1 to {} "
@@ -84,9 +85,9 @@ void HostClient::wait_for(short event, std::chrono::steady_clock::time_point dea
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
-      throw HostAgentAbsent(fmt::format("the host agent at {} does not answer within {} s; see its "
-                                        "log",
-                                        path_, limit.count()));
+      throw HostAgentAbsent(fmt::format("the host agent at {} does not answer within {} ms; see "
+                                        "its log",
+                                        path_, limit_.count()));
     }
     pollfd waiting{socket_.get(), event, 0};
     if (::poll(&waiting, 1, static_cast<int>(left.count())) > 0) {
@@ -96,7 +97,7 @@ void HostClient::wait_for(short event, std::chrono::steady_clock::time_point dea
 }
 
 HostClient::Answer HostClient::exchange(std::string_view line) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
+  const auto deadline = std::chrono::steady_clock::now() + limit_;
   while (!line.empty()) {
     const ssize_t n = ::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {

@@ -1,5 +1,5 @@
 // Client of this node's host agent, tributary-hostd: requests on its socket, and the packet socket
-// that it hands over. Blocking, for at most `limit` a call. docs/protocol/host-agent.md has the
+// that it hands over. Blocking, for at most its limit a call. docs/protocol/host-agent.md has the
 // messages.
 //
 //   HostClient agent;                                 the socket of the environment, or the usual one
@@ -37,10 +37,11 @@ struct HandedSocket {
 
 class HostClient {
 public:
-  static constexpr std::chrono::seconds limit{10};
+  static constexpr std::chrono::milliseconds usual_limit{10'000};
 
-  /// Throws HostAgentAbsent.
-  explicit HostClient(std::string path = agent_path());
+  /// Throws HostAgentAbsent. `limit`: of each request.
+  explicit HostClient(std::string path = agent_path(),
+                      std::chrono::milliseconds limit = usual_limit);
 
   /// The result of an answer, to a line of messages.hpp. Throws AgentError when the agent refuses,
   /// and HostAgentAbsent when it does not answer.
@@ -60,6 +61,7 @@ private:
   [[noreturn]] void absent(int error_number) const;
 
   std::string path_;
+  std::chrono::milliseconds limit_;
   net::FileDescriptor socket_;
 };
 
