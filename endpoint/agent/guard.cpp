@@ -232,8 +232,8 @@ std::optional<GuardState> guard_state(std::string_view text) {
       read_counter(*fields, state);
     } else if (kind == "set") {
       read_set(*fields, state);
-    } else if (kind == "chain" && !text_in(*fields, "dev").empty()) {
-      state.interfaces.push_back(text_in(*fields, "dev"));
+    } else if (kind == "chain") {
+      ++state.chains;
     }
   }
   return state;

@@ -98,8 +98,10 @@ struct Allowance {
 struct GuardState {
   GuardCounts counts{};
   std::optional<Mark> highest{};
-  std::size_t allowed = 0;               ///< elements of the set
-  std::vector<std::string> interfaces{}; ///< that have a chain, in any order
+  std::size_t allowed = 0; ///< elements of the set
+  /// One for each interface; the kernel removes that of an interface that goes away, or keeps it for
+  /// the next one of that name. (nft 1.0.6 does not say which interface a chain is for.)
+  std::size_t chains = 0;
 };
 /// Empty if the text is not such an answer.
 [[nodiscard]] std::optional<GuardState> guard_state(std::string_view json);

@@ -339,7 +339,7 @@ std::string acceptance(const json::object& result) {
 }
 
 std::string refusal(const AgentError& error) {
-  return line({{"ok", false}, {"reason", name_of(error.reason())}, {"error", error.what()}});
+  return line({{"ok", false}, {"reason", std::string(name_of(error.reason()))}, {"error", error.what()}});
 }
 
 json::object json_of(const Opened& opened) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -78,12 +77,9 @@ Guarded Guardian::interfaces_now() {
 }
 
 bool Guardian::is_as_wanted(const GuardState& state, Mark highest) const {
-  std::set<std::string> interfaces(guarded_.others.begin(), guarded_.others.end());
-  if (!guarded_.interface.empty()) {
-    interfaces.insert(guarded_.interface);
-  }
+  const std::size_t interfaces = guarded_.others.size() + (guarded_.interface.empty() ? 0 : 1);
   return is_current_ && state.highest == highest && state.allowed == allowed_.size() &&
-         interfaces == std::set<std::string>(state.interfaces.begin(), state.interfaces.end());
+         state.chains == interfaces;
 }
 
 bool Guardian::reconcile(Mark highest) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace tributary::library {
@@ -131,7 +132,7 @@ std::optional<std::string> announced_name(const std::string& interface) {
     const auto result =
         host_client::HostClient().ask(host_agent::line_of(host_agent::ShowRequest{}));
     const auto& fields = result.as_object();
-    if (fields.at("interface").as_string() == interface) {
+    if (std::string_view(fields.at("interface").as_string()) == interface) {
       return std::string(fields.at("host").as_string());
     }
   } catch (const std::exception&) {

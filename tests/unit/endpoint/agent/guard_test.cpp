@@ -10,7 +10,6 @@
 namespace tributary::host_agent {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -111,14 +110,15 @@ TEST(HostAgentGuard, ReadsATableInForce) {
              "elem": [{"concat": [1409286145, 1024]}, {"concat": [1409286146, 1025]}]}},
     {"set": {"family": "netdev", "name": "highest", "table": "tributary_host", "type": "mark",
              "handle": 5, "elem": [1409286146]}},
-    {"chain": {"family": "netdev", "table": "tributary_host", "name": "fabric", "dev": "eth1"}},
-    {"chain": {"family": "netdev", "table": "tributary_host", "name": "other_0", "dev": "lo"}}]})");
+    {"chain": {"family": "netdev", "table": "tributary_host", "name": "fabric", "handle": 1}},
+    {"chain": {"family": "netdev", "table": "tributary_host", "name": "other_0"}},
+    {"chain": {"family": "netdev", "table": "other", "name": "x"}}]})");
   ASSERT_TRUE(state);
   EXPECT_EQ(state->counts[static_cast<std::size_t>(GuardCounter::wrong_vni)],
             (GuardCount{.packets = 5, .bytes = 300}));
   EXPECT_EQ(state->highest, Mark{0x54000002});
   EXPECT_EQ(state->allowed, 2U);
-  EXPECT_THAT(state->interfaces, ElementsAre("eth1", "lo"));
+  EXPECT_EQ(state->chains, 2U);
 }
 
 TEST(HostAgentGuard, AnythingElseIsNoTable) {

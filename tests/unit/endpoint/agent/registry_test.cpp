@@ -11,7 +11,6 @@
 namespace tributary::host_agent {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
