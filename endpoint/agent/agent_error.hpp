@@ -12,13 +12,13 @@
 namespace tributary::host_agent {
 
 enum class Reason : std::uint8_t {
-  bad_request,    ///< not a request, or a value out of range
-  not_permitted,  ///< the caller may not do this
-  no_job,         ///< no job of this user is on the node, or not the named one
-  several_jobs,   ///< several fit; the request must name one
-  taken,          ///< the job's name or its VNI belongs to somebody else
-  limit,          ///< too many sockets or jobs
-  unavailable,    ///< the interface or the guard is not in order; the same request may succeed later
+  bad_request,   ///< not a request, or a value out of range
+  not_permitted, ///< the caller may not do this
+  no_job,        ///< no job of this user is on the node, or not the named one
+  several_jobs,  ///< several fit; the request must name one
+  taken,         ///< the job's name or its VNI belongs to somebody else
+  limit,         ///< too many sockets or jobs
+  unavailable,   ///< the interface or the guard is not in order; the same request may succeed later
 };
 inline constexpr std::size_t reason_count = 7;
 

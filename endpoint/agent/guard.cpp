@@ -95,8 +95,8 @@ std::vector<std::string> fabric_rules(const Guarded& guarded) {
       fmt::format("meta mark & {:#x} != {:#x} accept", Marks::prefix_mask, guarded.prefix.value)};
   std::string no_source;
   for (const std::uint64_t each : sources_of(guarded)) {
-    rules.push_back(fmt::format("{} {:#x} {}{} accept", source, each, right,
-                                count(GuardCounter::passed)));
+    rules.push_back(
+        fmt::format("{} {:#x} {}{} accept", source, each, right, count(GuardCounter::passed)));
     no_source += fmt::format("{} != {:#x} ", source, each);
   }
   // From here on everything is dropped; the rules only say why.
@@ -110,9 +110,10 @@ std::vector<std::string> fabric_rules(const Guarded& guarded) {
 
 std::string chain(std::string_view name, const std::string& interface,
                   const std::vector<std::string>& rules) {
-  std::string text = fmt::format("  chain {} {{\n    type filter hook egress device \"{}\" priority "
-                                 "0; policy accept;\n",
-                                 name, interface);
+  std::string text =
+      fmt::format("  chain {} {{\n    type filter hook egress device \"{}\" priority "
+                  "0; policy accept;\n",
+                  name, interface);
   for (const std::string& rule : rules) {
     text += "    " + rule + '\n';
   }
@@ -173,12 +174,13 @@ std::string guard_text(const Guarded& guarded, std::span<const Allowance> allowe
                                  "table netdev {0} {{\n",
                                  guard_table);
   for (std::size_t i = 0; i < guard_counters; ++i) {
-    text += fmt::format("  counter {} {{ packets {} bytes {} }}\n",
-                        name_of(static_cast<GuardCounter>(i)), carried[i].packets,
-                        carried[i].bytes);
+    text +=
+        fmt::format("  counter {} {{ packets {} bytes {} }}\n",
+                    name_of(static_cast<GuardCounter>(i)), carried[i].packets, carried[i].bytes);
   }
-  text += fmt::format("  set allowed {{ typeof meta mark . {};{} }}\n", vni_field(),
-                      allowed.empty() ? "" : fmt::format(" elements = {{ {} }};", elements(allowed)));
+  text +=
+      fmt::format("  set allowed {{ typeof meta mark . {};{} }}\n", vni_field(),
+                  allowed.empty() ? "" : fmt::format(" elements = {{ {} }};", elements(allowed)));
   text += fmt::format("  set highest {{ type mark; elements = {{ {:#x} }}; }}\n", highest.value);
   const std::string ours =
       fmt::format("meta mark & {:#x} == {:#x}", Marks::prefix_mask, guarded.prefix.value);
@@ -193,8 +195,8 @@ std::string guard_text(const Guarded& guarded, std::span<const Allowance> allowe
 }
 
 std::string allow_text(const Allowance& allowance, Mark previous_highest, Mark highest) {
-  std::string text = fmt::format("add element netdev {} allowed {{ {} }}\n", guard_table,
-                                 element(allowance));
+  std::string text =
+      fmt::format("add element netdev {} allowed {{ {} }}\n", guard_table, element(allowance));
   if (previous_highest != highest) {
     text += fmt::format("add element netdev {0} highest {{ {2:#x} }}\n"
                         "delete element netdev {0} highest {{ {1:#x} }}\n",

@@ -39,11 +39,11 @@ inline constexpr std::string_view guard_table = "tributary_host";
 enum class GuardCounter : std::uint8_t {
   passed,
   wrong_ethertype,
-  wrong_source,     ///< not the interface's address
-  wrong_header,     ///< not a fabric header: a hello, or anything else
-  wrong_nid,        ///< not this host
-  wrong_vni,        ///< not the job's, or the job has ended
-  unreadable,       ///< sent with PACKET_QDISC_BYPASS
+  wrong_source, ///< not the interface's address
+  wrong_header, ///< not a fabric header: a hello, or anything else
+  wrong_nid,    ///< not this host
+  wrong_vni,    ///< not the job's, or the job has ended
+  unreadable,   ///< sent with PACKET_QDISC_BYPASS
   other_interface,
 };
 inline constexpr std::size_t guard_counters = 8;
@@ -65,7 +65,7 @@ using GuardCounts = std::array<GuardCount, guard_counters>;
 /// What is guarded.
 struct Guarded {
   std::uint16_t ethertype = wire::default_ethertype;
-  std::string interface{}; ///< of the fabric; empty while it does not exist
+  std::string interface {}; ///< of the fabric; empty while it does not exist
   wire::MacAddress address{};
   Nid nid{};
   std::vector<std::string> others{}; ///< every other interface of the namespace

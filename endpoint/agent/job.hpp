@@ -62,12 +62,12 @@ struct Job {
   std::string id{};
   Vni vni{};
   std::uint32_t uid = 0;
-  std::string cgroup{};        ///< empty: every process of the user
-  std::uint32_t told_by = 0;   ///< user id of who declared it
-  bool is_own = false;         ///< declared by its user, by leave of a service
-  bool is_attached = false;    ///< ends a while after the connection that declared it
-  TimeNs until = never;        ///< ends by itself
-  Mark mark{};                 ///< of all its sockets
+  std::string cgroup{};      ///< empty: every process of the user
+  std::uint32_t told_by = 0; ///< user id of who declared it
+  bool is_own = false;       ///< declared by its user, by leave of a service
+  bool is_attached = false;  ///< ends a while after the connection that declared it
+  TimeNs until = never;      ///< ends by itself
+  Mark mark{};               ///< of all its sockets
   ManagerAccess manager{};
 
   friend bool operator==(const Job&, const Job&) = default;
@@ -105,7 +105,7 @@ struct Service {
 struct OpenRequest {
   std::optional<std::string> job{}; ///< absent: the only one of the caller
   std::optional<Vni> vni{};         ///< absent: the job's
-  std::string interface{};          ///< empty: the agent's
+  std::string interface {};         ///< empty: the agent's
   std::optional<std::uint16_t> ethertype{};
   /// For received frames that wait.
   std::uint32_t receive_buffer_bytes = 0;

@@ -125,10 +125,9 @@ public:
   [[nodiscard]] std::string cgroup(std::string_view field) const {
     std::string path = text_or_empty(field, longest_path);
     const std::string within = path + '/';
-    if (!path.empty() && (path.front() != '/' || path.back() == '/' ||
-                          within.find("/../") != std::string::npos ||
-                          within.find("/./") != std::string::npos ||
-                          within.find("//") != std::string::npos)) {
+    if (!path.empty() &&
+        (path.front() != '/' || path.back() == '/' || within.find("/../") != std::string::npos ||
+         within.find("/./") != std::string::npos || within.find("//") != std::string::npos)) {
       wrong(fmt::format("\"{}\" must be a cgroup's path, such as \"/system.slice/job_5\"", field));
     }
     return path;
@@ -222,9 +221,8 @@ wire::MacAddress address_of(const std::string& text) {
 }
 
 json::object stored(const Job& job) {
-  json::object out{{"job", job.id},          {"vni", job.vni.value},
-                   {"uid", job.uid},         {"told_by", job.told_by},
-                   {"own", job.is_own},      {"attached", job.is_attached},
+  json::object out{{"job", job.id},          {"vni", job.vni.value}, {"uid", job.uid},
+                   {"told_by", job.told_by}, {"own", job.is_own},    {"attached", job.is_attached},
                    {"mark", job.mark.value}, {"cgroup", job.cgroup}};
   if (job.until != never) {
     out["until_ns"] = job.until.value;
@@ -339,7 +337,8 @@ std::string acceptance(const json::object& result) {
 }
 
 std::string refusal(const AgentError& error) {
-  return line({{"ok", false}, {"reason", std::string(name_of(error.reason()))}, {"error", error.what()}});
+  return line(
+      {{"ok", false}, {"reason", std::string(name_of(error.reason()))}, {"error", error.what()}});
 }
 
 json::object json_of(const Opened& opened) {
@@ -363,8 +362,8 @@ json::value result_of(std::string_view text) {
     return fields.required("result");
   }
   const std::string reason = fields.text_or_empty("reason", longest_name);
-  const std::string error = fields.text("error", longest_line)
-                                .value_or("the host agent refused, and did not say why");
+  const std::string error =
+      fields.text("error", longest_line).value_or("the host agent refused, and did not say why");
   for (std::size_t i = 0; i < reason_count; ++i) {
     if (name_of(static_cast<Reason>(i)) == reason) {
       throw AgentError(static_cast<Reason>(i), error);
@@ -393,10 +392,10 @@ Opened opened_of(const json::value& result) {
 }
 
 json::object json_of(const Job& job, std::size_t sockets, TimeNs now) {
-  json::object out{{"job", job.id},         {"vni", job.vni.value},
-                   {"uid", job.uid},        {"told_by", job.told_by},
-                   {"own", job.is_own},     {"attached", job.is_attached},
-                   {"sockets", sockets},    {"mark", fmt::format("{:#010x}", job.mark.value)},
+  json::object out{{"job", job.id},       {"vni", job.vni.value},
+                   {"uid", job.uid},      {"told_by", job.told_by},
+                   {"own", job.is_own},   {"attached", job.is_attached},
+                   {"sockets", sockets},  {"mark", fmt::format("{:#010x}", job.mark.value)},
                    {"cgroup", job.cgroup}};
   if (job.until == never) {
     out["ends_in_s"] = nullptr;

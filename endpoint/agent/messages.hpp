@@ -45,7 +45,7 @@ struct Opened {
   Mark mark{};
   Nid nid{};
   std::string host{}; ///< its name, as the agent announces it
-  std::string interface{};
+  std::string interface {};
   std::uint16_t ethertype = 0;
   wire::MacAddress address{};
   std::uint32_t mtu = 0; ///< bytes after the Ethernet header

@@ -110,10 +110,11 @@ std::vector<std::string> Registry::in_the_way(const Peer& peer, const AddJobRequ
       continue;
     }
     if (same && (rules || job.uid == peer.uid)) {
-      refuse(Reason::taken,
-             fmt::format("job \"{}\" is on this node with VNI {} and user {}, and cannot become one "
-                         "with VNI {} and user {}; end it first",
-                         id, job.vni.value, job.uid, request.vni.value, uid));
+      refuse(
+          Reason::taken,
+          fmt::format("job \"{}\" is on this node with VNI {} and user {}, and cannot become one "
+                      "with VNI {} and user {}; end it first",
+                      id, job.vni.value, job.uid, request.vni.value, uid));
     }
     refuse(Reason::taken,
            same ? fmt::format("job \"{}\" on this node is another user's; give it another name", id)
@@ -239,14 +240,15 @@ void Registry::refuse_unknown(const Peer& peer, const std::string& id, TimeNs no
   const auto ended = std::ranges::find_if(ended_.rbegin(), ended_.rend(),
                                           [&](const auto& each) { return each.first == id; });
   if (ended != ended_.rend()) {
-    refuse(Reason::no_job, fmt::format("job \"{}\" ended on this node {} s ago; start a new one", id,
-                                       elapsed_ns(now, ended->second) / ns_per_second));
+    refuse(Reason::no_job, fmt::format("job \"{}\" ended on this node {} s ago; start a new one",
+                                       id, elapsed_ns(now, ended->second) / ns_per_second));
   }
-  refuse(Reason::no_job,
-         fmt::format("no job \"{}\" of user {} is on this node; start programs with tributary-run or "
-                     "through the resource manager, or declare the job with `tributaryctl host job "
-                     "add {} --vni VNI`",
-                     id, peer.uid, id));
+  refuse(
+      Reason::no_job,
+      fmt::format("no job \"{}\" of user {} is on this node; start programs with tributary-run or "
+                  "through the resource manager, or declare the job with `tributaryctl host job "
+                  "add {} --vni VNI`",
+                  id, peer.uid, id));
 }
 
 void Registry::refuse_without_job(const Peer& peer, const OpenRequest& request) {
@@ -294,10 +296,11 @@ const Job& Registry::choose(const Peer& peer, const OpenRequest& request, TimeNs
   const std::vector<const Job*>& found = by_cgroup.empty() ? open_to_all : by_cgroup;
   if (found.empty()) {
     if (request.job && request.vni && jobs_.at(*request.job).vni != *request.vni) {
-      refuse(Reason::not_permitted,
-             fmt::format("job \"{}\" has VNI {}, not {}; leave out TRIBUTARY_VNI, or name the right "
-                         "job in TRIBUTARY_JOB_ID",
-                         *request.job, jobs_.at(*request.job).vni.value, request.vni->value));
+      refuse(
+          Reason::not_permitted,
+          fmt::format("job \"{}\" has VNI {}, not {}; leave out TRIBUTARY_VNI, or name the right "
+                      "job in TRIBUTARY_JOB_ID",
+                      *request.job, jobs_.at(*request.job).vni.value, request.vni->value));
     }
     refuse_without_job(peer, request);
   }
@@ -334,8 +337,8 @@ void Registry::keep_only(const std::unordered_set<std::uint64_t>& inodes) {
 }
 
 std::size_t Registry::sockets_of(Mark mark) const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      sockets_, [&](const auto& each) { return each.second.mark == mark; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(sockets_, [&](const auto& each) { return each.second.mark == mark; }));
 }
 
 } // namespace tributary::host_agent

@@ -46,8 +46,8 @@
 namespace tributary::host_agent {
 
 struct Limits {
-  std::size_t jobs = 4096;         ///< on the node
-  std::size_t jobs_per_user = 64;  ///< that users declare themselves
+  std::size_t jobs = 4096;        ///< on the node
+  std::size_t jobs_per_user = 64; ///< that users declare themselves
   std::size_t sockets_per_user = 1024;
   std::uint64_t longest_own_job_ns = 7 * 86'400 * ns_per_second; ///< that users declare themselves
   /// How long a job outlives the connection that it is attached to.

@@ -74,16 +74,16 @@ HostClient::HostClient(std::string path, std::chrono::milliseconds limit)
 }
 
 void HostClient::absent(int error_number) const {
-  throw HostAgentAbsent(
-      fmt::format("no host agent at {} ({}): start tributary-hostd on this node, or name its socket "
-                  "in {}",
-                  path_, std::strerror(error_number), path_variable));
+  throw HostAgentAbsent(fmt::format(
+      "no host agent at {} ({}): start tributary-hostd on this node, or name its socket "
+      "in {}",
+      path_, std::strerror(error_number), path_variable));
 }
 
 void HostClient::wait_for(short event, std::chrono::steady_clock::time_point deadline) const {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
       throw HostAgentAbsent(fmt::format("the host agent at {} does not answer within {} ms; see "
                                         "its log",

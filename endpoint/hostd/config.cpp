@@ -276,13 +276,15 @@ std::vector<std::string> take_over(Config& running, const Config& wanted) {
 }
 
 std::string default_toml() {
-  std::string out = "# The configuration of tributary-hostd. SIGHUP applies changes of keys that are "
-                    "live;\n# others need a restart.\n\n";
+  std::string out =
+      "# The configuration of tributary-hostd. SIGHUP applies changes of keys that are "
+      "live;\n# others need a restart.\n\n";
   const configuration::Schema schema = host_schema();
   out += configuration::section_text(schema[agent], {{"interface", "\"eth1\""}});
   out += configuration::section_text(schema[limits], {});
-  out += "# Without a service users have what tributary-run as root, the resource manager or an\n"
-         "# administrator declares for them. With this one every user may declare jobs of his own.\n";
+  out +=
+      "# Without a service users have what tributary-run as root, the resource manager or an\n"
+      "# administrator declares for them. With this one every user may declare jobs of his own.\n";
   out += configuration::short_section(schema[service],
                                       {{"name", "\"everybody\""}, {"vnis", "[1024, 65535]"}});
   return out;
@@ -294,8 +296,7 @@ host_agent::Settings registry_settings(const Config& config) {
   host_agent::Settings settings;
   settings.mark_prefix = config.agent.mark_prefix;
   if (!config.agent.administrators.empty()) {
-    settings.administrators =
-        group_id(config, "agent.administrators", config.agent.administrators);
+    settings.administrators = group_id(config, "agent.administrators", config.agent.administrators);
   }
   settings.limits.jobs = config.limits.jobs;
   settings.limits.jobs_per_user = config.limits.jobs_per_user;

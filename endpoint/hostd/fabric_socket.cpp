@@ -71,8 +71,7 @@ FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethe
   if (!opened.interface.up) {
     throw link::link_error(ENETDOWN, interface, "opening it");
   }
-  const auto checks =
-      only(static_cast<std::uint32_t>(opened.interface.index), ethertype, vni);
+  const auto checks = only(static_cast<std::uint32_t>(opened.interface.index), ethertype, vni);
   std::array<sock_filter, checks.size() + 1> program{};
   std::copy(checks.begin(), checks.end(), program.begin());
   program.back() = BPF_STMT(BPF_RET | BPF_K, everything);

@@ -98,11 +98,12 @@ bool Guardian::reconcile(Mark highest) {
       replace(highest);
       is_current_ = true;
     }
-    error_ = guarded_.interface.empty()
-                 ? fmt::format("interface '{}' does not exist; look for its driver and its cable, or "
-                               "name another one in `agent.interface`",
-                               settings_.interface)
-                 : std::string();
+    error_ =
+        guarded_.interface.empty()
+            ? fmt::format("interface '{}' does not exist; look for its driver and its cable, or "
+                          "name another one in `agent.interface`",
+                          settings_.interface)
+            : std::string();
     return replaces;
   } catch (const std::exception& error) { // also of an interface that has just gone
     error_ = error.what();

@@ -82,8 +82,8 @@ HostProcess::HostProcess(const Config& config, bool keeps_log_level)
   service::SocketFile::check_free(config.agent.socket);
   adopt();
   watch_ = std::make_unique<KernelWatch>(context_, [this] { reconcile(); });
-  socket_ = std::make_unique<service::SocketFile>(config.agent.socket,
-                                                  service::SocketFile::everybody);
+  socket_ =
+      std::make_unique<service::SocketFile>(config.agent.socket, service::SocketFile::everybody);
   server_ = std::make_unique<AgentServer>(context_, socket_->release_descriptor(), *this);
 }
 
@@ -280,8 +280,7 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::ShowRe
   json::array jobs;
   for (const auto& [id, job] : registry_->jobs()) {
     if (sees_all || job.uid == peer.uid) {
-      jobs.push_back(
-          host_agent::json_of(job, registry_->sockets_of(job.mark), net::steady_now()));
+      jobs.push_back(host_agent::json_of(job, registry_->sockets_of(job.mark), net::steady_now()));
     }
   }
   json::object result{{"interface", config_.agent.interface},
@@ -396,9 +395,8 @@ asio::awaitable<void> HostProcess::send_hellos() {
       if (guarded.interface.empty()) {
         hello_sender_.reset();
       } else if (hello_sender_ == nullptr) {
-        hello_sender_ = std::make_unique<library::HelloSender>(
-            guarded.interface, guarded.ethertype, guarded.nid,
-            host_name());
+        hello_sender_ = std::make_unique<library::HelloSender>(guarded.interface, guarded.ethertype,
+                                                               guarded.nid, host_name());
       }
       problem = hello_sender_ == nullptr ? std::string() : hello_sender_->send_hello();
     } catch (const link::LinkError& error) {

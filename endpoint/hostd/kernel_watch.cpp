@@ -76,8 +76,8 @@ void KernelWatch::gather() {
   if (std::exchange(gathers_, true)) {
     return;
   }
-  soon_.expires_at(std::max(asio::steady_timer::clock_type::now() + gathering,
-                            last_call_ + shortest_pause));
+  soon_.expires_at(
+      std::max(asio::steady_timer::clock_type::now() + gathering, last_call_ + shortest_pause));
   soon_.async_wait([this](boost::system::error_code error) {
     gathers_ = false;
     last_call_ = asio::steady_timer::clock_type::now();

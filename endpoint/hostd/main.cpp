@@ -13,8 +13,9 @@ using namespace tributary;
 
 service::Presentation presentation() {
   return {.name = "tributary-hostd",
-          .summary = "The host agent: hands packet sockets of the fabric's interface to programs of "
-                     "this node's jobs, guards what they send, and announces the host.",
+          .summary =
+              "The host agent: hands packet sockets of the fabric's interface to programs of "
+              "this node's jobs, guards what they send, and announces the host.",
           .config_file = "/etc/tributary/hostd.toml",
           .log_level = "agent.log_level",
           .signals = "SIGTERM and SIGINT stop it; programs keep their sockets, and the rules that\n"

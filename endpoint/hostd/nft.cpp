@@ -63,8 +63,7 @@ bool drain(Pipe& output, std::string& out, Pipe& errors, std::string& err,
     for (std::size_t i = 0; i < all.size(); ++i) {
       waiting[i] = {all[i].first->reader.get(), POLLIN, 0}; // negative ones are ignored
     }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) {
       return false;
     }
@@ -137,9 +136,10 @@ Nft::Outcome Nft::run(const std::vector<std::string>& arguments, const std::stri
 void Nft::apply(const std::string& text) const {
   const Outcome outcome = run({"-f", "-"}, text);
   if (outcome.exit_code != 0) {
-    throw NftError(fmt::format("nft refuses the rules of the guard: {}; it needs CAP_NET_ADMIN, and "
-                               "a kernel with nf_tables and its netdev egress hook (Linux 5.16)",
-                               first_line(outcome.errors)));
+    throw NftError(
+        fmt::format("nft refuses the rules of the guard: {}; it needs CAP_NET_ADMIN, and "
+                    "a kernel with nf_tables and its netdev egress hook (Linux 5.16)",
+                    first_line(outcome.errors)));
   }
 }
 

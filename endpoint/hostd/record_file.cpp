@@ -59,8 +59,8 @@ std::optional<host_agent::Record> RecordFile::read() const {
   try {
     return host_agent::record_of(text);
   } catch (const host_agent::AgentError& error) {
-    throw std::runtime_error(fmt::format("{}: {}; remove it, and declare the jobs again", path_,
-                                         error.what()));
+    throw std::runtime_error(
+        fmt::format("{}: {}; remove it, and declare the jobs again", path_, error.what()));
   }
 }
 

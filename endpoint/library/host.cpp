@@ -31,7 +31,7 @@ constexpr std::uint64_t news_interval_ns = 250'000'000;
 Nid nid_for(const tributary_host_options& options, const OpenedLink& link) {
   const Nid nid = options.nid != TRIBUTARY_NID_FROM_ADDRESS ? Nid{options.nid}
                   : link.by_agent                           ? link.by_agent->nid
-                                  : wire::nid_of(link.port->address());
+                                                            : wire::nid_of(link.port->address());
   if (!wire::is_valid_nid(nid)) {
     throw std::invalid_argument(
         fmt::format("NID {:#x} cannot stand in a frame: it has 20 bits and may not begin with nine "
@@ -73,15 +73,13 @@ std::uint64_t spin_ns(const tributary_host_options& options) {
 
 // Errors in the options are reported before anything is opened.
 tributary_host::tributary_host(const tributary_host_options& options)
-    : tributary_host(options, tributary::library::progress_of(options),
-                     open_checked(options)) {}
+    : tributary_host(options, tributary::library::progress_of(options), open_checked(options)) {}
 
 tributary_host::tributary_host(const tributary_host_options& options,
-                               const tributary::library::Progress& progress,
-                               OpenedLink link)
-    : interface_(options.interface), ethertype_(options.ethertype), may_thread_(progress.may_thread),
-      nid_(nid_for(options, link)), longest_packet_(link.longest_packet),
-      by_agent_(std::move(link.by_agent)),
+                               const tributary::library::Progress& progress, OpenedLink link)
+    : interface_(options.interface), ethertype_(options.ethertype),
+      may_thread_(progress.may_thread), nid_(nid_for(options, link)),
+      longest_packet_(link.longest_packet), by_agent_(std::move(link.by_agent)),
       loop_(std::move(link.port), ethertype_,
             {.spin_ns = spin_ns(options),
              .only_short = options.spin_usec == TRIBUTARY_SPIN_AUTO,
@@ -155,8 +153,8 @@ void tributary_host::claim(tributary_group& group) {
 tributary::library::MembershipAgent& tributary_host::agent() {
   if (!agent_) {
     // One sender a host: two would take turns in announcing it and leaving.
-    const auto announced = by_agent_ ? std::optional(by_agent_->host)
-                                     : tributary::library::announced_name(interface_);
+    const auto announced =
+        by_agent_ ? std::optional(by_agent_->host) : tributary::library::announced_name(interface_);
     agent_ = std::make_unique<tributary::library::MembershipAgent>(
         announced ? std::make_unique<HelloSender>(*announced)
                   : std::make_unique<HelloSender>(interface_, ethertype_, nid_,

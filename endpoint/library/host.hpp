@@ -85,8 +85,7 @@ struct tributary_host {
 
 private:
   tributary_host(const tributary_host_options& options,
-                 const tributary::library::Progress& progress,
-                 tributary::library::OpenedLink link);
+                 const tributary::library::Progress& progress, tributary::library::OpenedLink link);
 
   /// News of named groups from the fabric manager, polled in every round. Has no frames.
   class ManagerNews final : public tributary::engine::Protocol {

@@ -60,10 +60,11 @@ OpenedLink open_af_xdp(const tributary_host_options& options) {
     if (error.kind() != LinkError::Kind::not_permitted) {
       throw;
     }
-    throw LinkError(error.kind(),
-                    fmt::format("{}. The host agent gives no AF_XDP sockets, because no rule of the "
-                                "kernel can guard what they send",
-                                error.what()));
+    throw LinkError(
+        error.kind(),
+        fmt::format("{}. The host agent gives no AF_XDP sockets, because no rule of the "
+                    "kernel can guard what they send",
+                    error.what()));
   }
 }
 
@@ -83,8 +84,7 @@ OpenedLink open_by_agent(const tributary_host_options& options) {
                                 "hostd.toml",
                                 handed.opened.nid.value, options.nid));
   }
-  OpenedLink opened{.longest_packet = longest_packet(handed.opened.mtu),
-                    .by_agent = handed.opened};
+  OpenedLink opened{.longest_packet = longest_packet(handed.opened.mtu), .by_agent = handed.opened};
   opened.port = std::make_unique<RawSocket>(
       link::PacketSocket(options.interface, std::move(handed.descriptor)), raw_options(options));
   return opened;
@@ -95,9 +95,10 @@ LinkError both(const LinkError& own, const std::string& agent) {
   if (own.kind() != LinkError::Kind::not_permitted) {
     return own;
   }
-  return {own.kind(), fmt::format("this process may not open a raw socket itself (CAP_NET_RAW), and "
-                                  "{}",
-                                  agent)};
+  return {own.kind(),
+          fmt::format("this process may not open a raw socket itself (CAP_NET_RAW), and "
+                      "{}",
+                      agent)};
 }
 
 } // namespace
@@ -107,8 +108,8 @@ OpenedLink open_link(const tributary_host_options& options) {
     return open_af_xdp(options);
   }
   try {
-    auto port = std::make_unique<RawSocket>(options.interface, options.ethertype,
-                                            raw_options(options));
+    auto port =
+        std::make_unique<RawSocket>(options.interface, options.ethertype, raw_options(options));
     return {.port = std::move(port),
             .longest_packet = longest_packet(link::interface_mtu(options.interface))};
   } catch (const LinkError& own) {

@@ -20,7 +20,7 @@ namespace tributary::library {
 
 struct OpenedLink {
   std::unique_ptr<link::Port> port;
-  std::uint32_t longest_packet = 0;            ///< bytes after an Ethernet header
+  std::uint32_t longest_packet = 0;             ///< bytes after an Ethernet header
   std::optional<host_agent::Opened> by_agent{}; ///< absent: opened by this process
 };
 

@@ -95,17 +95,17 @@ struct tributary_request;
 
 enum tributary_error {
   TRIBUTARY_OK = 0,
-  TRIBUTARY_ERR_ARGUMENT = -1,             /* a parameter is out of range, or contradicts others */
-  TRIBUTARY_ERR_MEMORY = -2,               /* no memory */
-  TRIBUTARY_ERR_NO_INTERFACE = -3,         /* no interface of this name, or it went away */
-  TRIBUTARY_ERR_INTERFACE_DOWN = -4,       /* the interface is down; bring it up and call again */
-  TRIBUTARY_ERR_NOT_PERMITTED = -5,        /* no CAP_NET_RAW, and no job that the host agent knows */
-  TRIBUTARY_ERR_SYSTEM = -6,               /* another system call failed */
-  TRIBUTARY_ERR_TREE_IN_USE = -7,          /* this host is in a group on this tree already */
-  TRIBUTARY_ERR_BUSY = -8,                 /* requests of the group are outstanding */
-  TRIBUTARY_ERR_TIMEOUT = -9,              /* the time-out expired; the request is still valid */
-  TRIBUTARY_ERR_OP_MISMATCH = -10,         /* members called different operators; no result */
-  TRIBUTARY_ERR_ABANDONED = -11,           /* left, but some members may not have */
+  TRIBUTARY_ERR_ARGUMENT = -1,       /* a parameter is out of range, or contradicts others */
+  TRIBUTARY_ERR_MEMORY = -2,         /* no memory */
+  TRIBUTARY_ERR_NO_INTERFACE = -3,   /* no interface of this name, or it went away */
+  TRIBUTARY_ERR_INTERFACE_DOWN = -4, /* the interface is down; bring it up and call again */
+  TRIBUTARY_ERR_NOT_PERMITTED = -5,  /* no CAP_NET_RAW, and no job that the host agent knows */
+  TRIBUTARY_ERR_SYSTEM = -6,         /* another system call failed */
+  TRIBUTARY_ERR_TREE_IN_USE = -7,    /* this host is in a group on this tree already */
+  TRIBUTARY_ERR_BUSY = -8,           /* requests of the group are outstanding */
+  TRIBUTARY_ERR_TIMEOUT = -9,        /* the time-out expired; the request is still valid */
+  TRIBUTARY_ERR_OP_MISMATCH = -10,   /* members called different operators; no result */
+  TRIBUTARY_ERR_ABANDONED = -11,     /* left, but some members may not have */
   TRIBUTARY_ERR_MANAGER_UNREACHABLE = -12, /* no fabric manager, or an untrusted one */
   TRIBUTARY_ERR_MANAGER_REFUSED = -13,     /* it refused; tributary_last_error has its reason */
   TRIBUTARY_ERR_NOT_READY = -14,           /* the group was not ready in time; tributary_last_error

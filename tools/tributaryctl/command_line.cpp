@@ -70,8 +70,9 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   using terminal::within;
   ParsedCommand parsed;
   Command& command = parsed.command;
-  CLI::App app("Inspects a running tributary-switch, and queries the fabric manager and the host agent.",
-               "tributaryctl");
+  CLI::App app(
+      "Inspects a running tributary-switch, and queries the fabric manager and the host agent.",
+      "tributaryctl");
   terminal::set_up(app);
   // Options of the program may also follow a command.
   app.fallthrough();

@@ -308,8 +308,8 @@ void Daemon::declare_to_agent() {
   }
   agent_job_.emplace(io_, std::move(*request));
   if (const std::string refusal = agent_job_->declare(); !refusal.empty()) {
-    fmt::print(stderr, "tributary-run: node {}: the host agent refuses the job: {}\n", settings_.name,
-               refusal);
+    fmt::print(stderr, "tributary-run: node {}: the host agent refuses the job: {}\n",
+               settings_.name, refusal);
   }
 }
 

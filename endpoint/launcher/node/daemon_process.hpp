@@ -118,7 +118,7 @@ private:
   boost::asio::steady_timer alive_;
   messages::Job job_;
   std::optional<AgentJob> agent_job_; ///< once the job is known
-  std::string rdma_policy_; ///< for ranks' hosts; "": none was given
+  std::string rdma_policy_;           ///< for ranks' hosts; "": none was given
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end
   std::unique_ptr<pmix::Server> server_;

@@ -16,20 +16,20 @@ CLI::App* add(CLI::App& parent, HostCommand& command, const char* name, const ch
 }
 
 void add_add(CLI::App& job, HostCommand& command) {
-  auto* const app =
-      add(job, command, "add", "Declare a job on this node, or change its details", HostVerb::add_job);
+  auto* const app = add(job, command, "add", "Declare a job on this node, or change its details",
+                        HostVerb::add_job);
   app->add_option("job", command.job, "Its name, as TRIBUTARY_JOB_ID has it")
       ->required()
       ->type_name("JOB");
   terminal::within(app->add_option("--vni", command.vni, "VNI of its frames")->required(), 1,
                    most_vni);
-  app->add_option("--user", command.user, "User whose job it is (administrators); default: the caller")
+  app->add_option("--user", command.user,
+                  "User whose job it is (administrators); default: the caller")
       ->type_name("USER");
   app->add_option("--cgroup", command.cgroup,
                   "Only for processes in this cgroup, such as /system.slice/job_5")
       ->type_name("PATH");
-  terminal::add_duration(*app, "--lifetime", command.lifetime,
-                         "Time after which it ends by itself",
+  terminal::add_duration(*app, "--lifetime", command.lifetime, "Time after which it ends by itself",
                          {.least = std::chrono::seconds(1), .most = std::chrono::hours(24 * 3660)});
   app->add_option("--manager", command.url, "Address of the fabric manager, for its programs")
       ->type_name("URL");
@@ -39,12 +39,13 @@ void add_add(CLI::App& job, HostCommand& command) {
   app->add_option("--token-file", command.token_file,
                   "File with the job's token, for its programs; - is standard input")
       ->type_name("FILE");
-  app->footer("Users may declare jobs of their own where a [[service]] of hostd.toml gives them the\n"
-              "VNI.\n\n"
-              "Examples:\n"
-              "  tributaryctl host job add j1 --vni 1024\n"
-              "  tributaryctl host job add slurm-17 --vni 1024 --user alice \\\n"
-              "      --cgroup /system.slice/slurmstepd.scope/job_17");
+  app->footer(
+      "Users may declare jobs of their own where a [[service]] of hostd.toml gives them the\n"
+      "VNI.\n\n"
+      "Examples:\n"
+      "  tributaryctl host job add j1 --vni 1024\n"
+      "  tributaryctl host job add slurm-17 --vni 1024 --user alice \\\n"
+      "      --cgroup /system.slice/slurmstepd.scope/job_17");
 }
 
 } // namespace
@@ -58,16 +59,18 @@ CLI::App* add_host_command(CLI::App& app, HostCommand& command) {
       ->envname(host_client::path_variable)
       ->type_name("PATH")
       ->capture_default_str();
-  auto* const show = add(*host, command, "show", "Jobs on this node, their sockets, and what the guard "
-                         "has dropped", HostVerb::show);
+  auto* const show = add(*host, command, "show",
+                         "Jobs on this node, their sockets, and what the guard "
+                         "has dropped",
+                         HostVerb::show);
   add_watch(*show, command.watch);
   show->footer("Examples:\n  tributaryctl host show --json");
   auto* const job = host->add_subcommand("job", "Jobs on this node");
   job->require_subcommand(1);
   job->footer("Examples:\n  tributaryctl host job add j1 --vni 1024");
   add_add(*job, command);
-  auto* const end = add(*job, command, "end", "End a job; its sockets send nothing any more",
-                        HostVerb::end_job);
+  auto* const end =
+      add(*job, command, "end", "End a job; its sockets send nothing any more", HostVerb::end_job);
   end->add_option("job", command.job, "Its name")->required()->type_name("JOB");
   end->footer("Examples:\n  tributaryctl host job end j1");
   host->footer("Examples:\n"

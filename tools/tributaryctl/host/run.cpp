@@ -54,19 +54,18 @@ std::string token_in(const std::string& file) {
     opened.open(file);
   }
   if (!std::getline(file == "-" ? std::cin : opened, token) || token.empty()) {
-    throw UsageError(fmt::format("{} has no token in its first line",
-                                 file == "-" ? "standard input" : file));
+    throw UsageError(
+        fmt::format("{} has no token in its first line", file == "-" ? "standard input" : file));
   }
   return token;
 }
 
 host_agent::AddJobRequest request_of(const HostCommand& command) {
-  host_agent::AddJobRequest request{.job = command.job,
-                                    .vni = Vni{command.vni},
-                                    .cgroup = command.cgroup,
-                                    .manager = {.url = command.url,
-                                                .certificate_authority =
-                                                    command.certificate_authority}};
+  host_agent::AddJobRequest request{
+      .job = command.job,
+      .vni = Vni{command.vni},
+      .cgroup = command.cgroup,
+      .manager = {.url = command.url, .certificate_authority = command.certificate_authority}};
   if (!command.user.empty()) {
     request.uid = user_id(command.user);
   }
@@ -133,11 +132,11 @@ int run_host(const HostCommand& command, bool as_json) {
         adds ? host_agent::line_of(request_of(command))
              : host_agent::line_of(host_agent::EndJobRequest{.job = command.job});
     const json::value answer = HostClient(command.socket).ask(line);
-    fmt::print("{}", as_json ? json::serialize(answer) + "\n"
-                     : adds  ? fmt::format("job {} is on this node with VNI {}\n",
-                                           Entry(answer).text("job"), Entry(answer).text("vni"))
-                             : fmt::format("job {} has ended on this node\n",
-                                           Entry(answer).text("job")));
+    fmt::print("{}",
+               as_json ? json::serialize(answer) + "\n"
+               : adds  ? fmt::format("job {} is on this node with VNI {}\n",
+                                     Entry(answer).text("job"), Entry(answer).text("vni"))
+                       : fmt::format("job {} has ended on this node\n", Entry(answer).text("job")));
     return exit_success;
   } catch (const UsageError& error) {
     fmt::print(stderr, "tributaryctl: {}\n", error.what());

@@ -26,7 +26,8 @@ TEST(HostAgentGuard, ListsWhatIsRightAndDropsTheRest) {
   const Allowance allowed[] = {{Mark{0x54000001}, Vni{1024}}, {Mark{0x54000002}, Vni{1025}}};
   GuardCounts carried{};
   carried[static_cast<std::size_t>(GuardCounter::wrong_vni)] = {.packets = 3, .bytes = 180};
-  EXPECT_EQ(guard_text(guarded(), allowed, Mark{0x54000002}, carried), R"(add table netdev tributary_host
+  EXPECT_EQ(guard_text(guarded(), allowed, Mark{0x54000002}, carried),
+            R"(add table netdev tributary_host
 delete table netdev tributary_host
 table netdev tributary_host {
   counter passed { packets 0 bytes 0 }

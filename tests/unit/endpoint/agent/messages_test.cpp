@@ -135,10 +135,14 @@ TEST(HostAgentMessages, AnAnswerThatIsNoneIsAnError) {
                                               .ethertype = 0x88B5,
                                               .mtu = 1500});
   EXPECT_NO_THROW(static_cast<void>(opened_of(result)));
-  const std::pair<const char*, boost::json::value> wrong[] = {
-      {"address", "02:00:00:00:00"}, {"address", "02:00:00:00:00:0g"}, {"address", "020000000001"},
-      {"nid", 1 << 20},              {"nid", 0xFF801},                 {"ethertype", 5},
-      {"host", nullptr},             {"interface", ""}};
+  const std::pair<const char*, boost::json::value> wrong[] = {{"address", "02:00:00:00:00"},
+                                                              {"address", "02:00:00:00:00:0g"},
+                                                              {"address", "020000000001"},
+                                                              {"nid", 1 << 20},
+                                                              {"nid", 0xFF801},
+                                                              {"ethertype", 5},
+                                                              {"host", nullptr},
+                                                              {"interface", ""}};
   for (const auto& [field, value] : wrong) {
     boost::json::object broken = result;
     broken[field] = value;

@@ -74,17 +74,16 @@ TEST(HostAgentRegistry, AUserDeclaresJobsOnlyByLeaveOfAServiceAndOnlyOfHisOwn) {
       refusal_of([&] { static_cast<void>(registry.add(alice, job("k", 2048), start)); });
   EXPECT_EQ(outside.first, Reason::not_permitted);
   EXPECT_THAT(outside.second, HasSubstr("2048"));
-  EXPECT_EQ(
-      refusal_of([&] { static_cast<void>(registry.add(alice, job("k", 1030, bob.uid), start)); })
-          .first,
-      Reason::not_permitted);
+  EXPECT_EQ(refusal_of([&] {
+              static_cast<void>(registry.add(alice, job("k", 1030, bob.uid), start));
+            }).first,
+            Reason::not_permitted);
 }
 
 TEST(HostAgentRegistry, AServiceIsForItsUsersAndGroups) {
   Settings settings;
-  settings.services = {
-      {.name = "users", .users = {alice.uid}, .first = Vni{10}, .last = Vni{10}},
-      {.name = "group", .groups = {77}, .first = Vni{20}, .last = Vni{20}}};
+  settings.services = {{.name = "users", .users = {alice.uid}, .first = Vni{10}, .last = Vni{10}},
+                       {.name = "group", .groups = {77}, .first = Vni{20}, .last = Vni{20}}};
   Registry registry(settings, 0);
   EXPECT_TRUE(registry.add(alice, job("a", 10), start).is_new);
   EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.add(bob, job("b", 10), start)); }).first,
@@ -128,10 +127,10 @@ TEST(HostAgentRegistry, AJobThatAUserSquatsEndsWhenAnAdministratorDeclaresAnothe
   EXPECT_THAT(refusal_of([&] { registry.choose(alice, {.job = "a"}, at(3)); }).second,
               HasSubstr("ended on this node 3 s ago"));
   // What an administrator declared, nothing displaces.
-  EXPECT_EQ(
-      refusal_of([&] { static_cast<void>(registry.add(root, job("c", 1024, alice.uid), start)); })
-          .first,
-      Reason::taken);
+  EXPECT_EQ(refusal_of([&] {
+              static_cast<void>(registry.add(root, job("c", 1024, alice.uid), start));
+            }).first,
+            Reason::taken);
   EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.add(bob, job("b", 1024), start)); }).first,
             Reason::taken);
 }
@@ -146,8 +145,9 @@ TEST(HostAgentRegistry, AJobDeclaredAgainKeepsItsMark) {
   EXPECT_EQ(second.job.mark, first.job.mark);
   EXPECT_EQ(registry.choose(alice, {}, at(1)).manager.token, "new");
   // Its VNI would change what sockets may send that are there already.
-  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.add(alice, job("a", 1025), at(2))); }).first,
-            Reason::taken);
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.add(alice, job("a", 1025), at(2))); }).first,
+      Reason::taken);
 }
 
 TEST(HostAgentRegistry, SeveralJobsOfAUserNeedAName) {
@@ -279,15 +279,16 @@ TEST(HostAgentRegistry, JobsAreLimited) {
   Registry registry(settings, 0);
   static_cast<void>(registry.add(alice, job("a", 1024), start));
   static_cast<void>(registry.add(alice, job("b", 1025), start));
-  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.add(alice, job("c", 1026), start)); }).first,
-            Reason::limit);
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.add(alice, job("c", 1026), start)); }).first,
+      Reason::limit);
   EXPECT_FALSE(registry.add(alice, job("a", 1024), start).is_new); // known ones may change
   static_cast<void>(registry.add(root, job("d", 1030, bob.uid), start));
   static_cast<void>(registry.add(root, job("e", 1031, bob.uid), start));
-  EXPECT_EQ(
-      refusal_of([&] { static_cast<void>(registry.add(root, job("f", 1032, bob.uid), start)); })
-          .first,
-      Reason::limit);
+  EXPECT_EQ(refusal_of([&] {
+              static_cast<void>(registry.add(root, job("f", 1032, bob.uid), start));
+            }).first,
+            Reason::limit);
   // In the place of another one there is room.
   EXPECT_EQ(registry.add(root, job("f", 1024, bob.uid), start).displaced.size(), 1U);
 }
@@ -327,8 +328,8 @@ TEST(HostAgentRegistry, NoTwoUsersHaveOneVniAndNoTwoJobsOneMark) {
       switch (below(5)) {
       case 0:
       case 1: {
-        AddJobRequest request = job("j" + std::to_string(below(6)),
-                                    static_cast<std::uint16_t>(1 + below(7)));
+        AddJobRequest request =
+            job("j" + std::to_string(below(6)), static_cast<std::uint16_t>(1 + below(7)));
         if (below(3) == 0) {
           request.uid = 1 + below(3);
         }

@@ -79,8 +79,9 @@ TEST(HostAgentNft, AMissingProgramIsNamedWithItsPackage) {
 TEST(HostAgentNft, ARefusalIsItsFirstLine) {
   const test::ScratchDirectory directory;
   const std::string program = directory.file("nft");
-  std::ofstream(program) << "#!/bin/sh\ncat >/dev/null\necho 'Error: wrong rule' >&2\necho more >&2\n"
-                            "exit 1\n";
+  std::ofstream(program)
+      << "#!/bin/sh\ncat >/dev/null\necho 'Error: wrong rule' >&2\necho more >&2\n"
+         "exit 1\n";
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const Nft nft(program);
   const std::string long_text(1 << 20, '#'); // more than a pipe holds
