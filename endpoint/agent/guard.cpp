@@ -61,8 +61,8 @@ Condition is(const std::string& what, std::uint64_t value, GuardCounter counter)
   return {fmt::format("{} {:#x}", what, value), fmt::format("{} != {:#x}", what, value), counter};
 }
 
-/// Source addresses of the host's frames: the interface's own, and the one that its NID makes, which
-/// frames of RDMA have.
+/// Source addresses of the host's frames: the interface's own, and the one that its NID makes,
+/// which frames of RDMA have.
 std::vector<std::uint64_t> sources_of(const Guarded& guarded) {
   std::vector<std::uint64_t> sources = {number_of(guarded.address),
                                         number_of(wire::host_mac(guarded.nid))};

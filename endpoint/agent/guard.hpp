@@ -1,5 +1,6 @@
-// The guard: nftables rules on the egress hooks of this node, as text for `nft -f`. They decide what
-// a packet socket of the agent may send, by the socket's mark, whatever its program does with it.
+// The guard: nftables rules on the egress hooks of this node, as text for `nft -f`. They decide
+// what a packet socket of the agent may send, by the socket's mark, whatever its program does with
+// it.
 //
 // On the fabric's interface a frame with a mark of the agent must be, all at once:
 //
@@ -99,8 +100,8 @@ struct GuardState {
   GuardCounts counts{};
   std::optional<Mark> highest{};
   std::size_t allowed = 0; ///< elements of the set
-  /// One for each interface; the kernel removes that of an interface that goes away, or keeps it for
-  /// the next one of that name. (nft 1.0.6 does not say which interface a chain is for.)
+  /// One for each interface; the kernel removes that of an interface that goes away, or keeps it
+  /// for the next one of that name. (nft 1.0.6 does not say which interface a chain is for.)
   std::size_t chains = 0;
 };
 /// Empty if the text is not such an answer.

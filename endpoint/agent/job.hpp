@@ -57,7 +57,8 @@ struct ManagerAccess {
   friend bool operator==(const ManagerAccess&, const ManagerAccess&) = default;
 };
 
-/// One job on this node. Its processes are those of one user, or those of that user within a cgroup.
+/// One job on this node. Its processes are those of one user, or those of that user within a
+/// cgroup.
 struct Job {
   std::string id{};
   Vni vni{};

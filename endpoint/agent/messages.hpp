@@ -1,5 +1,6 @@
 // What is said on the host agent's socket: one line of JSON for a request, one for its answer
-// (docs/protocol/host-agent.md). And what the agent writes down for its next start, in the same form.
+// (docs/protocol/host-agent.md). And what the agent writes down for its next start, in the same
+// form.
 //
 //   const Request request = parse_request(line);      throws AgentError
 //   send(refusal(error));  send(acceptance(result));  with the newline

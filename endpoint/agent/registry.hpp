@@ -1,5 +1,5 @@
-// Who may have what of this node's fabric interface: jobs, the sockets that their programs hold, and
-// the marks of both.
+// Who may have what of this node's fabric interface: jobs, the sockets that their programs hold,
+// and the marks of both.
 //
 //   Registry registry(settings, highest_mark);
 //   registry.adopt(record, now);                   what the agent knew before it was restarted
@@ -15,8 +15,8 @@
 //   a user                                jobs of his own whose VNI a service gives to him, unless
 //                                         another job has that VNI or that name
 //
-// Who gets a socket: a process of the job's user that is in the job's cgroup, where it has one. Jobs
-// with a cgroup go before those without one.
+// Who gets a socket: a process of the job's user that is in the job's cgroup, where it has one.
+// Jobs with a cgroup go before those without one.
 //
 // A job that ends takes its mark with it: the guard drops whatever its sockets still send. The mark
 // is given to no other job while one of these sockets lives.

@@ -1,8 +1,8 @@
-// Keeps the guard's table in force: as the jobs and the interfaces of the moment want it, also after
-// another program has removed it or an interface has come or gone.
+// Keeps the guard's table in force: as the jobs and the interfaces of the moment want it, also
+// after another program has removed it or an interface has come or gone.
 //
-// While it is not in force no socket may be handed out; `error` says why. Sockets that programs have
-// stay theirs: the last rules that the kernel accepted hold.
+// While it is not in force no socket may be handed out; `error` says why. Sockets that programs
+// have stay theirs: the last rules that the kernel accepted hold.
 #pragma once
 
 #include "endpoint/agent/guard.hpp"

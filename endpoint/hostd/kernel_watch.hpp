@@ -1,6 +1,6 @@
 // Calls back when an interface of this network namespace, or a rule of nftables, may have changed.
-// Bursts of changes are one call, and calls are `shortest_pause` apart. A change that the kernel could not announce is found by the next
-// look, `longest_pause` later at most.
+// Bursts of changes are one call, and calls are `shortest_pause` apart. A change that the kernel
+// could not announce is found by the next look, `longest_pause` later at most.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

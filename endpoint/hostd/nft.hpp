@@ -1,5 +1,5 @@
-// Runs the program nft: puts a text of rules in force, or lists our table. Blocking, for some tens of
-// milliseconds; at most `limit`.
+// Runs the program nft: puts a text of rules in force, or lists our table. Blocking, for some tens
+// of milliseconds; at most `limit`.
 #pragma once
 
 #include <chrono>

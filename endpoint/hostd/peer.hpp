@@ -12,8 +12,8 @@ namespace tributary::hostd {
 /// cgroup now. Throws std::runtime_error if the kernel does not say.
 [[nodiscard]] host_agent::Peer peer_of(int unix_socket);
 
-/// The cgroup in the text of /proc/PID/cgroup: of the unified hierarchy where there is one, otherwise
-/// systemd's; "" if there is neither.
+/// The cgroup in the text of /proc/PID/cgroup: of the unified hierarchy where there is one,
+/// otherwise systemd's; "" if there is neither.
 [[nodiscard]] std::string cgroup_in(std::string_view text);
 
 } // namespace tributary::hostd

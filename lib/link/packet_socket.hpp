@@ -32,9 +32,9 @@ public:
   /// Opens and binds; throws LinkError if the interface does not exist, it is down and the socket
   /// is to receive, or the process may not open raw sockets.
   PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing);
-  /// Takes over a socket that was opened and bound for this process (the host agent's). The interface
-  /// is that of the socket's network namespace, which may be another one than the process's. Throws
-  /// LinkError if the interface has gone meanwhile.
+  /// Takes over a socket that was opened and bound for this process (the host agent's). The
+  /// interface is that of the socket's network namespace, which may be another one than the
+  /// process's. Throws LinkError if the interface has gone meanwhile.
   PacketSocket(const std::string& interface, net::FileDescriptor opened);
 
   [[nodiscard]] int fd() const { return socket_.get(); }

@@ -1,6 +1,6 @@
-// Declares the job at the host agent of this node, if there is one, so that its ranks get their sockets
-// there. The job is attached to a connection of this daemon and ends with it; after a restart of the
-// agent it is declared again.
+// Declares the job at the host agent of this node, if there is one, so that its ranks get their
+// sockets there. The job is attached to a connection of this daemon and ends with it; after a
+// restart of the agent it is declared again.
 #pragma once
 
 #include "endpoint/agent/job.hpp"
@@ -18,7 +18,8 @@
 
 namespace tributary::launch::node {
 
-/// What the agent needs to know of a job, from the fabric manager's values; empty if they have no VNI.
+/// What the agent needs to know of a job, from the fabric manager's values; empty if they have no
+/// VNI.
 [[nodiscard]] std::optional<host_agent::AddJobRequest> agent_request_of(const messages::Job& job);
 
 class AgentJob {
