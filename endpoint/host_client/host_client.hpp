@@ -2,8 +2,8 @@
 // that it hands over. Blocking, for at most its limit a call. docs/protocol/host-agent.md has the
 // messages.
 //
-//   HostClient agent;                                 the socket of the environment, or the usual one
-//   HandedSocket given = agent.open({.job = "j1"});   throws HostAgentAbsent, or AgentError
+//   HostClient agent;                              the socket of the environment, or the usual one
+//   HandedSocket given = agent.open({.job = "j1"});  throws HostAgentAbsent, or AgentError
 #pragma once
 
 #include "endpoint/agent/messages.hpp"

@@ -31,13 +31,13 @@ void add_add(CLI::App& job, HostCommand& command) {
       ->type_name("PATH");
   terminal::add_duration(*app, "--lifetime", command.lifetime, "Time after which it ends by itself",
                          {.least = std::chrono::seconds(1), .most = std::chrono::hours(24 * 3660)});
-  app->add_option("--manager", command.url, "Address of the fabric manager, for its programs")
-      ->type_name("URL");
+  app->add_option("--manager", command.url, "The fabric manager, for its programs")
+      ->type_name("ADDRESS");
   app->add_option("--ca", command.certificate_authority,
-                  "Certificate authority of the fabric manager, for its programs")
-      ->type_name("FILE");
+                  "CA of the manager's certificate, for its programs")
+      ->type_name("PATH");
   app->add_option("--token-file", command.token_file,
-                  "File with the job's token, for its programs; - is standard input")
+                  "File with the token of the job, for its programs")
       ->type_name("FILE");
   app->footer(
       "Users may declare jobs of their own where a [[service]] of hostd.toml gives them the\n"

@@ -12,9 +12,6 @@
 
 #include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <iterator>
 
 #include <pwd.h>
 
@@ -46,20 +43,6 @@ std::string user_name(const std::string& number) {
   return found == nullptr ? number : std::string(found->pw_name);
 }
 
-/// The first line.
-std::string token_in(const std::string& file) {
-  std::string token;
-  std::ifstream opened;
-  if (file != "-") {
-    opened.open(file);
-  }
-  if (!std::getline(file == "-" ? std::cin : opened, token) || token.empty()) {
-    throw UsageError(
-        fmt::format("{} has no token in its first line", file == "-" ? "standard input" : file));
-  }
-  return token;
-}
-
 host_agent::AddJobRequest request_of(const HostCommand& command) {
   host_agent::AddJobRequest request{
       .job = command.job,
@@ -73,7 +56,7 @@ host_agent::AddJobRequest request_of(const HostCommand& command) {
     request.lifetime_ns = static_cast<std::uint64_t>(command.lifetime->count()) * ns_per_second;
   }
   if (!command.token_file.empty()) {
-    request.manager.token = token_in(command.token_file);
+    request.manager.token = terminal::token_in(command.token_file);
   }
   return request;
 }
