@@ -19,7 +19,8 @@ namespace tributary::hostd {
 
 struct FabricSocket {
   net::FileDescriptor descriptor;
-  std::uint64_t inode = 0; ///< names it in /proc/net/packet
+  net::FileDescriptor tree_map{}; ///< receive_filter.hpp; or none
+  std::uint64_t inode = 0;        ///< names it in /proc/net/packet
   link::InterfaceFacts interface;
 };
 
