@@ -20,10 +20,12 @@ namespace {
 
 constexpr std::size_t longest_answer = std::size_t{4} << 20U;
 
-/// Receives into `text`, and the first descriptor that comes along.
-ssize_t receive(int socket, std::array<char, 16'384>& buffer, net::FileDescriptor& descriptor) {
+/// Receives into the buffer, and appends the descriptors that come along.
+ssize_t receive(int socket, std::array<char, 16'384>& buffer,
+                std::vector<net::FileDescriptor>& descriptors) {
+  constexpr std::size_t most = 4;
   iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(most * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -35,11 +37,14 @@ ssize_t receive(int socket, std::array<char, 16'384>& buffer, net::FileDescripto
   }
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr;
        head = CMSG_NXTHDR(&message, head)) {
-    if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-        head->cmsg_len == CMSG_LEN(sizeof(int))) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
+      continue;
+    }
+    const std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(head), sizeof fd);
-      descriptor = net::FileDescriptor(fd);
+      std::memcpy(&fd, CMSG_DATA(head) + i * sizeof fd, sizeof fd);
+      descriptors.emplace_back(fd);
     }
   }
   return n;
@@ -112,7 +117,7 @@ HostClient::Answer HostClient::exchange(std::string_view line) {
   std::array<char, 16'384> buffer;
   while (answer.line.find('\n') == std::string::npos) {
     wait_for(POLLIN, deadline);
-    const ssize_t n = receive(socket_.get(), buffer, answer.descriptor);
+    const ssize_t n = receive(socket_.get(), buffer, answer.descriptors);
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) {
       continue;
     }
@@ -132,12 +137,15 @@ boost::json::value HostClient::ask(std::string_view line) {
 
 HandedSocket HostClient::open(const host_agent::OpenRequest& request) {
   Answer answer = exchange(host_agent::line_of(request));
-  HandedSocket handed{.descriptor = std::move(answer.descriptor),
-                      .opened = host_agent::opened_of(host_agent::result_of(answer.line))};
-  if (!handed.descriptor) {
+  HandedSocket handed{.opened = host_agent::opened_of(host_agent::result_of(answer.line))};
+  if (answer.descriptors.empty()) {
     throw HostAgentAbsent(fmt::format("the host agent at {} sent no socket with its answer; the "
                                       "process may be out of descriptors (`ulimit -n`)",
                                       path_));
+  }
+  handed.descriptor = std::move(answer.descriptors[0]);
+  if (answer.descriptors.size() > 1) {
+    handed.tree_map = std::move(answer.descriptors[1]);
   }
   return handed;
 }

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::host_client {
 
@@ -31,7 +32,8 @@ public:
 };
 
 struct HandedSocket {
-  net::FileDescriptor descriptor;
+  net::FileDescriptor descriptor{};
+  net::FileDescriptor tree_map{}; ///< lib/link/tree_map.hpp; or none
   host_agent::Opened opened;
 };
 
@@ -54,7 +56,7 @@ public:
 private:
   struct Answer {
     std::string line;
-    net::FileDescriptor descriptor;
+    std::vector<net::FileDescriptor> descriptors;
   };
   [[nodiscard]] Answer exchange(std::string_view line);
   void wait_for(short event, std::chrono::steady_clock::time_point deadline) const;

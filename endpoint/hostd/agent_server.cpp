@@ -14,6 +14,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -33,21 +35,28 @@ using net::as_result;
 
 constexpr std::chrono::milliseconds accept_pause{100};
 
-/// Sends the beginning of the text together with the descriptor; how many bytes, or -1.
-ssize_t send_with(int socket, std::string_view text, int descriptor) {
+/// Sends the beginning of the text together with the descriptors; how many bytes, or -1.
+ssize_t send_with(int socket, std::string_view text,
+                  const std::vector<net::FileDescriptor>& descriptors) {
+  constexpr std::size_t most = 2;
+  std::array<int, most> numbers{};
+  const std::size_t count = std::min(descriptors.size(), most);
+  for (std::size_t i = 0; i < count; ++i) {
+    numbers[i] = descriptors[i].get();
+  }
   iovec part{.iov_base = const_cast<char*>(text.data()), // the kernel only reads it
              .iov_len = text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(most * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = control;
-  message.msg_controllen = sizeof control;
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
   cmsghdr* const head = CMSG_FIRSTHDR(&message);
   head->cmsg_level = SOL_SOCKET;
   head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(head), &descriptor, sizeof descriptor);
+  head->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(head), numbers.data(), count * sizeof(int));
   ssize_t sent = -1;
   do {
     sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -182,13 +191,13 @@ private:
   /// Whether the connection continues.
   asio::awaitable<bool> send(stream_protocol::socket& client, Reply reply) {
     std::size_t sent = 0;
-    if (reply.descriptor) {
-      const ssize_t n = send_with(client.native_handle(), reply.line, reply.descriptor.get());
+    if (!reply.descriptors.empty()) {
+      const ssize_t n = send_with(client.native_handle(), reply.line, reply.descriptors);
       if (n <= 0) {
         co_return false; // one answer fits the buffer of a client that reads
       }
       sent = static_cast<std::size_t>(n);
-      reply.descriptor = {};
+      reply.descriptors.clear();
     }
     asio::steady_timer limit(context_, timeout);
     const auto written = co_await (

@@ -1,5 +1,5 @@
 // Serves the agent's socket on the event loop, one coroutine per connection: a line of JSON, and an
-// answer, with a descriptor where it has one; then the next.
+// answer, with descriptors where it has some; then the next.
 //
 //   AgentServer server(context, socket_file.release_descriptor(), service);
 //   context.run();
@@ -21,12 +21,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::hostd {
 
 struct Reply {
   std::string line; ///< with its newline
-  net::FileDescriptor descriptor{};
+  std::vector<net::FileDescriptor> descriptors{};
 };
 
 class AgentService {

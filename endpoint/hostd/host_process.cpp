@@ -237,8 +237,12 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
                                   .address = socket.interface.address,
                                   .mtu = socket.interface.mtu,
                                   .manager = job.manager};
-  return {.line = host_agent::acceptance(host_agent::json_of(opened)),
-          .descriptor = std::move(socket.descriptor)};
+  Reply reply{.line = host_agent::acceptance(host_agent::json_of(opened))};
+  reply.descriptors.push_back(std::move(socket.descriptor));
+  if (socket.tree_map) {
+    reply.descriptors.push_back(std::move(socket.tree_map));
+  }
+  return reply;
 }
 
 Reply HostProcess::handle(const Peer& peer, Connection connection,

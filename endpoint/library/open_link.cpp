@@ -86,7 +86,8 @@ OpenedLink open_by_agent(const tributary_host_options& options) {
   }
   OpenedLink opened{.longest_packet = longest_packet(handed.opened.mtu), .by_agent = handed.opened};
   opened.port = std::make_unique<RawSocket>(
-      link::PacketSocket(options.interface, std::move(handed.descriptor)), raw_options(options));
+      link::PacketSocket(options.interface, std::move(handed.descriptor)),
+      link::TreeMap(std::move(handed.tree_map)), raw_options(options));
   return opened;
 }
 

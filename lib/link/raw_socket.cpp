@@ -42,9 +42,9 @@ RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, cons
   make_buffers();
 }
 
-RawSocket::RawSocket(PacketSocket opened, const Options& options)
-    : Port(options.frames_at_once, Gathers::yes), socket_(std::move(opened)), hears_(true),
-      longest_frame_(frame_within(options.longest_frame)) {
+RawSocket::RawSocket(PacketSocket opened, TreeMap trees, const Options& options)
+    : Port(options.frames_at_once, Gathers::yes), socket_(std::move(opened)),
+      trees_(std::move(trees)), hears_(true), longest_frame_(frame_within(options.longest_frame)) {
   make_buffers();
 }
 
@@ -81,7 +81,11 @@ void RawSocket::enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_
 }
 
 void RawSocket::want_trees(std::span<const TreeNumber> trees) noexcept {
-  pass_only_trees(socket_.fd(), trees);
+  if (trees_) {
+    trees_.pass_only(trees);
+  } else {
+    pass_only_trees(socket_.fd(), trees);
+  }
 }
 
 std::size_t RawSocket::receive_room() const {

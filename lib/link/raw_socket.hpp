@@ -11,6 +11,7 @@
 #include "lib/link/fan_out.hpp"
 #include "lib/link/packet_socket.hpp"
 #include "lib/link/port.hpp"
+#include "lib/link/tree_map.hpp"
 
 #include <sys/socket.h>
 
@@ -50,7 +51,8 @@ public:
   /// The same with a socket that was opened and bound for this process, and that receives. Frames
   /// pass the interface's queue whatever the options say: those that do not are dropped by the
   /// guard of who opened it.
-  RawSocket(PacketSocket opened, const Options& options);
+  /// `trees` chooses what it receives, where the socket's filter cannot be replaced.
+  RawSocket(PacketSocket opened, TreeMap trees, const Options& options);
   /// Several ports that share the frames received at one interface (fan_out.hpp), and send
   /// independently.
   [[nodiscard]] static std::vector<std::unique_ptr<RawSocket>> sharing(const std::string& interface,
@@ -82,6 +84,7 @@ private:
   void make_buffers();
 
   PacketSocket socket_;
+  TreeMap trees_; ///< none: the socket's filter is this port's own
   bool hears_;
   std::size_t sharers_ = 1; ///< ports that share the interface, including this one
   std::string spread_by_;   ///< how frames are assigned to them
