@@ -27,9 +27,10 @@ class Refused(Exception):
 
 
 class HostAgent:
-    def __init__(self, binaries, place, namespace, services=(), limits=None, **agent):
+    def __init__(self, binaries, place, namespace, services=(), limits=None, prefix=(), **agent):
+        """`prefix` is put before the command (setpriv, say); `agent` are keys of [agent]."""
         place = Path(place)
-        self.binaries, self.namespace = binaries, namespace
+        self.binaries, self.namespace, self.prefix = binaries, namespace, prefix
         self.socket = place / f"{namespace}-host.sock"
         self.record = place / f"{namespace}-host.json"
         self.file = place / f"{namespace}-hostd.toml"
@@ -48,7 +49,7 @@ class HostAgent:
     def start(self):
         with self.log.open("ab") as log:
             self.child = subprocess.Popen(
-                ["ip", "netns", "exec", self.namespace, str(self.binaries.hostd), "--config", str(self.file)],
+                ["ip", "netns", "exec", self.namespace, *self.prefix, str(self.binaries.hostd), "--config", str(self.file)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
             )
         try:

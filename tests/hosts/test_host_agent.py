@@ -18,6 +18,8 @@ VNI_A, VNI_B = 0x400, 0x401
 TREE = 7
 MAC = "02:00:00:00:00:12"
 NID = 0x12
+# As the unit has it; tests that say nothing run it as root with all that root may.
+AS_THE_UNIT = ("setpriv", "--bounding-set=-all,+net_raw,+net_admin", "--inh-caps=-all,+net_raw,+net_admin")
 EVERYBODY = [{"name": "everybody", "vnis": [1024, 2047]}]
 
 
@@ -141,7 +143,15 @@ def test_a_hostile_program_sends_only_what_is_its_own(lab):
 
 
 def test_a_program_receives_only_its_own_vni(lab):
-    agent, fabric, outside = node(lab)
+    receives_only_its_own(lab, "done")
+
+
+def test_a_program_receives_only_its_own_vni_by_an_agent_with_two_capabilities(lab):
+    receives_only_its_own(lab, "no map", prefix=AS_THE_UNIT)
+
+
+def receives_only_its_own(lab, by_map, **settings):
+    agent, fabric, outside = node(lab, **settings)
     agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
     program = Program(lab, ALICE)
     program.open(agent)
@@ -154,6 +164,12 @@ def test_a_program_receives_only_its_own_vni(lab):
 
     mine, theirs = bytes(right(1)), bytes(right(2, vni=VNI_B))
     assert arrives(fabric, mine) == [mine.hex()]
+    assert arrives(fabric, theirs) == []
+    # Of its own it chooses trees, where the agent may load programs.
+    assert program.do("trees", wanted=[TREE]) == by_map
+    assert arrives(fabric, mine) == [mine.hex()]
+    other_tree = bytes(right(1, tree=TREE + 64))
+    assert arrives(fabric, other_tree) == ([] if by_map == "done" else [other_tree.hex()])
     assert arrives(fabric, theirs) == []
     # Whatever it is bound to.
     assert program.do("bind", to="eth0", ethertype=everything) == "done"
