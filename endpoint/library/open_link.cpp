@@ -91,16 +91,7 @@ OpenedLink open_by_agent(const tributary_host_options& options) {
   return opened;
 }
 
-/// Why the process could not open its own, and what the agent said.
-LinkError both(const LinkError& own, const std::string& agent) {
-  if (own.kind() != LinkError::Kind::not_permitted) {
-    return own;
-  }
-  return {own.kind(),
-          fmt::format("this process may not open a raw socket itself (CAP_NET_RAW), and "
-                      "{}",
-                      agent)};
-}
+constexpr const char* own_way = "this process may not open a raw socket itself (CAP_NET_RAW), and ";
 
 } // namespace
 
@@ -122,9 +113,15 @@ OpenedLink open_link(const tributary_host_options& options) {
     try {
       return open_by_agent(options);
     } catch (const HostAgentAbsent& error) {
-      throw both(own, error.what());
+      if (own.kind() == LinkError::Kind::no_interface) {
+        throw LinkError(own);
+      }
+      throw LinkError(own.kind(), own_way + std::string(error.what()));
     } catch (const AgentError& error) {
-      throw both(own, fmt::format("the host agent refuses: {}", error.what()));
+      throw LinkError(LinkError::Kind::not_permitted,
+                      fmt::format("{}the host agent of this node refuses: {}",
+                                  own.kind() == LinkError::Kind::not_permitted ? own_way : "",
+                                  error.what()));
     }
   }
 }
