@@ -52,6 +52,10 @@ struct tributary_host {
   [[nodiscard]] std::uint32_t longest_packet() const { return longest_packet_; }
   [[nodiscard]] tributary::engine::Loop& loop() { return loop_; }
   [[nodiscard]] const tributary::engine::Loop& loop() const { return loop_; }
+  /// What the node's host agent says of the link and its job; empty if this process opened it.
+  [[nodiscard]] const std::optional<tributary::host_agent::Opened>& by_agent() const {
+    return by_agent_;
+  }
   /// Frames of no group, and frames that are not reduction frames.
   [[nodiscard]] std::uint64_t frames_unknown() const;
 
