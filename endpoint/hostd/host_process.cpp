@@ -80,8 +80,9 @@ HostProcess::HostProcess(const Config& config, bool keeps_log_level)
       signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_),
       record_(config.agent.record), guardian_(guardian_settings(config), Nft(config.agent.nft)) {
   service::SocketFile::check_free(config.agent.socket);
-  adopt();
+  // First, so that no change after the first look is missed.
   watch_ = std::make_unique<KernelWatch>(context_, [this] { reconcile(); });
+  adopt();
   socket_ =
       std::make_unique<service::SocketFile>(config.agent.socket, service::SocketFile::everybody);
   server_ = std::make_unique<AgentServer>(context_, socket_->release_descriptor(), *this);
