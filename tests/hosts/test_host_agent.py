@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from test_fabric_manager import Fabric
 from tributary import frames
 from tributary.cases import Skip
 from tributary.host_agent import HostAgent, Refused
@@ -373,3 +374,36 @@ def test_an_ordinary_users_whole_way(lab):
     for agent in agents:
         counted = agent.guard()
         assert counted["passed"] > 50 and sum(counted.values()) == counted["passed"], counted
+
+
+def test_a_user_joins_a_group_by_what_the_agent_knows_of_his_job(lab):
+    """No variable, no token on the command line: the nodes are known without a program, and the program by them."""
+    need(lab)
+    fabric = Fabric(lab)
+    os.chmod(fabric.manager.socket, 0o666)
+    program = lab.place / "tributary-host"
+    shutil.copy(lab.binaries.host, program)
+    agents = [HostAgent(lab.binaries, lab.place, f"h{n}", interface="eth0") for n in range(fabric.hosts)]
+    lab.agents.extend(agents)
+    wait_until(lambda: len(fabric.manager.get("/api/v1/topology")[1]["hosts"]) == fabric.hosts, "all hosts are known")
+    status, job = fabric.manager.request(
+        "POST", "/fabric/collectives/jobs", {"jobID": "users", "mcastLimit": 4, "assignVni": True}
+    )
+    assert status == 201, job
+    access = {"url": fabric.manager.url, "token": job["sessionToken"]}
+    for agent in agents:
+        agent.ask(request="add_job", job="users", vni=job["vni"], uid=ALICE, manager=access)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("TRIBUTARY_", "FI_CXI_"))}
+    members = [
+        subprocess.Popen(
+            ["ip", "netns", "exec", f"h{rank}", "setpriv", "--reuid", str(ALICE), "--regid", str(ALICE),
+             "--clear-groups", "--inh-caps=-all", str(program), "--interface", "eth0", "--group", "g",
+             "--rank", str(rank), "--size", str(fabric.hosts), "--operations", "50", "--json"],
+            env={**clean, "TRIBUTARY_HOST_AGENT": str(agent.socket)}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank, agent in enumerate(agents)
+    ]  # fmt: skip
+    fabric.finish(members)
+    wait_until(lambda: not fabric.manager.list("groups"), "the group is gone")
+    assert len(fabric.manager.get("/api/v1/topology")[1]["hosts"]) == fabric.hosts, "no program says that its host leaves"
