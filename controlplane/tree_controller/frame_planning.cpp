@@ -53,7 +53,7 @@ std::uint64_t FramePlanning::kept_for_others(std::string_view job, SwitchId at) 
     }
   }
   const bool others_wait = std::ranges::any_of(rooms_.registry.jobs(), [&](const group::Job* each) {
-    return !each->ending && each->multicast_limit > 0 && !with_a_place.contains(each->id);
+    return !each->deleting && each->multicast_limit > 0 && !with_a_place.contains(each->id);
   });
   return with_a_place.contains(job) && others_wait
              ? rooms_.switches[at].limits.wide_memory() / part_for_others

@@ -32,10 +32,10 @@ struct ParentIdentity {
 };
 
 struct Context {
-  NodeSet nodes;
-  TreeName tree;
-  IdRange ids;
-  Cookie cookie;
+  NodeSet nodes{};
+  TreeName tree{};
+  IdRange ids{};
+  Cookie cookie{};
   friend constexpr bool operator==(const Context&, const Context&) = default;
 
   /// The sequence that the root begins with. A frame of the range's previous context would have to

@@ -51,13 +51,13 @@ struct AgreementId {
 /// What a process needs to take part in a tree that another process of the node has joined; from
 /// the fabric manager. Ranks are places in the set of nodes.
 struct TreeFacts {
-  TreeNumber tree;
-  TreeNumber twin;
+  TreeNumber tree{};
+  TreeNumber twin{};
   bool has_twin = false;
   bool in_switch_results = false;
-  Vni vni;
-  Cookie cookie; ///< the group's; contexts have their own
-  Nid root_nid;
+  Vni vni{};
+  Cookie cookie{}; ///< the group's; contexts have their own
+  Nid root_nid{};
   std::uint32_t root_rank = 0;
   std::uint32_t slots = reductions_per_tree; ///< S
   std::uint32_t payload = 32;                ///< P, in bytes

@@ -75,21 +75,20 @@ public:
   /// `full` the half will do: it comes first, or last where `ranges_first`.
   [[nodiscard]] constexpr std::optional<PartMask> first(RangeSize size, PartMask free,
                                                         bool ranges_first = false) const {
-    const std::optional<PartMask> big =
-        (free & half) != 0 ? std::optional<PartMask>(half) : std::nullopt;
+    const bool has_half = (free & half) != 0;
     switch (size) {
-    case RangeSize::half: return big;
-    case RangeSize::full: {
-      if (big && !ranges_first) {
-        return big;
+    case RangeSize::half: break;
+    case RangeSize::full:
+      if (!has_half || ranges_first) {
+        if (const auto range = first_of(units_of_full(), free)) {
+          return range;
+        }
       }
-      const auto range = first_of(units_of_full(), free);
-      return range ? range : big;
-    }
+      break;
     case RangeSize::four: return is_small() ? std::nullopt : first_of(2, free);
     case RangeSize::two: return is_small() ? std::nullopt : first_of(1, free);
     }
-    return std::nullopt;
+    return has_half ? std::optional(half) : std::nullopt;
   }
 
   /// The ids of a range's parts.

@@ -3,6 +3,7 @@
 #include "endpoint/library/hello_sender.hpp"
 #include "endpoint/library/open_link.hpp"
 #include "endpoint/library/parameters.hpp"
+#include "endpoint/library/receive_room.hpp"
 #include "endpoint/manager_client/environment.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "tributary/wire/wide_reduction.hpp"

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from test_fabric_manager import JOB, Fabric
-from test_members import LEASE, told
+from test_members import LEASE, reports
 from test_mpi import Cluster, fabric_held, summary
 from test_python import SIZE, ranks
-from test_turned_groups import stop
+from test_in_switch_groups import stop
 from tributary.cases import Skip
 from tributary.mpi_library import OPENMPI, Missing
 from tributary.network import wait_until
@@ -40,7 +40,7 @@ def test_a_member_of_one_that_dies_ends_that_one_alone(lab):
         next(line for line in hosts[0].stderr if int(line.split()[1]) > 0)
     ending[2].kill()
     ending[2].wait()
-    for text in told(ending, 2).values():
+    for text in reports(ending, 2).values():
         assert "rank 2 (host h2" in text and "is gone" in text, text
     assert all(host.poll() is None for host in lasting), "the other group has ended as well"
     at_end = int(lasting[0].stderr.readline().split()[1])

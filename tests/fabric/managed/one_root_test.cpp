@@ -109,14 +109,14 @@ TEST(one_root, forty_groups_reduce_while_trees_move_and_switches_and_the_manager
       managed.run_for(random.between(1, 3) * ms);
     }
     const auto over = [&] {
-      groups.tell_departures();
+      groups.report_departures();
       return all([](const ManagedGroup& group) { return group.over(); });
     };
     EXPECT_TRUE(managed.run_until(over, 200 * s));
     for (const auto& group : groups.all()) {
       EXPECT_TRUE(group->over()) << group->name << group->error << group->group->describe_status();
     }
-    groups.tell_departures();
+    groups.report_departures();
     EXPECT_TRUE(
         managed.run_until([&] { return managed.manager().groups().groups().empty(); }, 10 * s));
     managed.run_for(10 * ms);

@@ -44,8 +44,8 @@ struct OneRoot {
                      const std::function<void(GroupSetup&)>& turned = {}) {
     for (std::uint64_t g = 0; g < count; ++g) {
       GroupSetup made = some_setup(pieces);
-      made.parameters.turned = g % 3 == 0;
-      if (made.parameters.turned && turned) {
+      made.parameters.in_switch = g % 3 == 0;
+      if (made.parameters.in_switch && turned) {
         turned(made);
       }
       if (g % 3 == 1) {
@@ -183,7 +183,7 @@ RunReport member_dies(const RunOptions& options) {
     } else {
       GroupSetup setup = one.setup(2'000, 1 + run.random().below(14), dead);
       setup.parameters.member_timeout_ns = seconds(2);
-      setup.parameters.turned = g % 4 == 1;
+      setup.parameters.in_switch = g % 4 == 1;
       last.push_back(&run.add_group(setup));
     }
   }
@@ -232,7 +232,7 @@ RunReport hostile_member(const RunOptions& options) {
   const Group& own = run.add_group(one.setup(200, 15));
   for (int g = 0; g < 5; ++g) {
     GroupSetup setup = one.setup(200, 14, hostile);
-    setup.parameters.turned = g % 2 == 0;
+    setup.parameters.in_switch = g % 2 == 0;
     run.add_group(setup);
   }
   run.start();

@@ -38,7 +38,7 @@ GroupId make_multicast(RegistryFixture& fixture, const std::vector<Nid>& members
   EXPECT_TRUE(fixture->routes_ready(id, routes_over("spine"), fixture.now));
   EXPECT_EQ(fixture.expect<group::Install>().group, id);
   fixture->installed(id, fixture.now);
-  fixture->told(id);
+  fixture->answered(id);
   return id;
 }
 
@@ -193,10 +193,10 @@ TEST(RootOfAMulticastBeingRemoved, that_is_not_given_up_in_time_is_named) {
   fixture.now = (*made)->deadline;
   fixture->poll(fixture.now);
   EXPECT_THAT(fixture.expect<group::Gone>().group.end_reason.message,
-              HasSubstr("all were there, but group 'multicast-"));
+              HasSubstr("all members joined, but group 'multicast-"));
 }
 
-TEST(RootOfAMulticastBeingRemoved, goes_to_one_of_those_that_wait_and_the_others_are_told) {
+TEST(RootOfAMulticastBeingRemoved, goes_to_one_of_those_that_wait_and_the_others_are_notified) {
   RegistryFixture fixture;
   const GroupId first = being_removed(fixture);
   auto second_request = multicast({Nid{1}});
