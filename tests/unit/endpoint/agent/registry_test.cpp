@@ -45,7 +45,8 @@ template <typename F> std::pair<Reason, std::string> refusal_of(F&& f) {
 
 TEST(HostAgentRegistry, AUserOfNoJobIsRefusedAndLearnsWhatToDo) {
   Registry registry({}, 0);
-  const auto [reason, text] = refusal_of([&] { registry.choose(alice, {}, start); });
+  const auto [reason, text] =
+      refusal_of([&] { static_cast<void>(registry.choose(alice, {}, start)); });
   EXPECT_EQ(reason, Reason::no_job);
   EXPECT_THAT(text, HasSubstr("tributary-run"));
   EXPECT_EQ(registry.counts().refused[static_cast<std::size_t>(Reason::no_job)], 1U);
@@ -57,11 +58,15 @@ TEST(HostAgentRegistry, AJobThatRootDeclaresIsOpenToItsUserAlone) {
   EXPECT_TRUE(added.is_new);
   EXPECT_FALSE(added.job.is_own);
   EXPECT_EQ(registry.choose(alice, {}, start).id, "j1");
-  EXPECT_EQ(refusal_of([&] { registry.choose(bob, {}, start); }).first, Reason::no_job);
-  // Neither by its name, nor by its VNI.
-  EXPECT_EQ(refusal_of([&] { registry.choose(bob, {.job = "j1"}, start); }).first, Reason::no_job);
-  EXPECT_EQ(refusal_of([&] { registry.choose(bob, {.vni = Vni{1024}}, start); }).first,
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.choose(bob, {}, start)); }).first,
             Reason::no_job);
+  // Neither by its name, nor by its VNI.
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.choose(bob, {.job = "j1"}, start)); }).first,
+      Reason::no_job);
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.choose(bob, {.vni = Vni{1024}}, start)); }).first,
+      Reason::no_job);
 }
 
 TEST(HostAgentRegistry, AUserDeclaresJobsOnlyByLeaveOfAServiceAndOnlyOfHisOwn) {
@@ -124,8 +129,9 @@ TEST(HostAgentRegistry, AJobThatAUserSquatsEndsWhenAnAdministratorDeclaresAnothe
   EXPECT_EQ(added.displaced[0].mark, squatted);
   EXPECT_NE(added.job.mark, squatted);
   EXPECT_EQ(registry.choose(bob, {}, start).id, "b");
-  EXPECT_THAT(refusal_of([&] { registry.choose(alice, {.job = "a"}, at(3)); }).second,
-              HasSubstr("ended on this node 3 s ago"));
+  EXPECT_THAT(
+      refusal_of([&] { static_cast<void>(registry.choose(alice, {.job = "a"}, at(3))); }).second,
+      HasSubstr("ended on this node 3 s ago"));
   // What an administrator declared, nothing displaces.
   EXPECT_EQ(refusal_of([&] {
               static_cast<void>(registry.add(root, job("c", 1024, alice.uid), start));
@@ -154,13 +160,13 @@ TEST(HostAgentRegistry, SeveralJobsOfAUserNeedAName) {
   Registry registry(with_service(), 0);
   static_cast<void>(registry.add(alice, job("a", 1024), start));
   static_cast<void>(registry.add(alice, job("b", 1025), start));
-  const auto refused = refusal_of([&] { registry.choose(alice, {}, start); });
+  const auto refused = refusal_of([&] { static_cast<void>(registry.choose(alice, {}, start)); });
   EXPECT_EQ(refused.first, Reason::several_jobs);
   EXPECT_THAT(refused.second, HasSubstr("TRIBUTARY_JOB_ID"));
   EXPECT_EQ(registry.choose(alice, {.job = "b"}, start).vni, Vni{1025});
   EXPECT_EQ(registry.choose(alice, {.vni = Vni{1024}}, start).id, "a");
-  const auto both =
-      refusal_of([&] { registry.choose(alice, {.job = "a", .vni = Vni{1025}}, start); });
+  const auto both = refusal_of(
+      [&] { static_cast<void>(registry.choose(alice, {.job = "a", .vni = Vni{1025}}, start)); });
   EXPECT_EQ(both.first, Reason::not_permitted);
   EXPECT_THAT(both.second, HasSubstr("has VNI 1024, not 1025"));
 }
@@ -170,13 +176,14 @@ TEST(HostAgentRegistry, AJobWithACgroupIsForTheProcessesInIt) {
   AddJobRequest request = job("j5", 1024, alice.uid);
   request.cgroup = "/system.slice/slurmstepd.scope/job_5";
   static_cast<void>(registry.add(root, request, start));
-  EXPECT_THAT(refusal_of([&] { registry.choose(alice, {}, start); }).second,
+  EXPECT_THAT(refusal_of([&] { static_cast<void>(registry.choose(alice, {}, start)); }).second,
               HasSubstr("in cgroup \"/user.slice/alice\""));
   Peer inside = alice;
   inside.cgroup = "/system.slice/slurmstepd.scope/job_5/step_0/user/task_0";
   EXPECT_EQ(registry.choose(inside, {}, start).id, "j5");
   inside.cgroup = "/system.slice/slurmstepd.scope/job_55";
-  EXPECT_EQ(refusal_of([&] { registry.choose(inside, {}, start); }).first, Reason::no_job);
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.choose(inside, {}, start)); }).first,
+            Reason::no_job);
   // The same user's other job, of no cgroup: each process has its own.
   static_cast<void>(registry.add(root, job("login", 1030, alice.uid), start));
   inside.cgroup = "/system.slice/slurmstepd.scope/job_5";
@@ -192,7 +199,8 @@ TEST(HostAgentRegistry, JobsEndByTheirTime) {
   EXPECT_EQ(registry.next_deadline(), at(5));
   EXPECT_THAT(registry.expire(at(4)), IsEmpty());
   // Not a moment longer, though nobody has called expire.
-  EXPECT_EQ(refusal_of([&] { registry.choose(alice, {}, at(5)); }).first, Reason::no_job);
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.choose(alice, {}, at(5))); }).first,
+            Reason::no_job);
   ASSERT_EQ(registry.expire(at(5)).size(), 1U);
   EXPECT_EQ(registry.next_deadline(), never);
 }
