@@ -85,7 +85,8 @@ HostProcess::HostProcess(const Config& config, bool keeps_log_level)
   adopt();
   socket_ =
       std::make_unique<service::SocketFile>(config.agent.socket, service::SocketFile::everybody);
-  server_ = std::make_unique<AgentServer>(context_, socket_->release_descriptor(), *this);
+  server_ = std::make_unique<AgentServer>(context_, socket_->release_descriptor(),
+                                          static_cast<AgentService&>(*this));
 }
 
 HostProcess::~HostProcess() = default;
