@@ -284,9 +284,11 @@ std::string default_toml() {
   out += configuration::section_text(schema[limits], {});
   out +=
       "# Without a service users have what tributary-run as root, the resource manager or an\n"
-      "# administrator declares for them. With this one every user may declare jobs of his own.\n";
-  out += configuration::short_section(schema[service],
-                                      {{"name", "\"everybody\""}, {"vnis", "[1024, 65535]"}});
+      "# administrator declares for them. With this one every user may declare jobs of his own.\n"
+      "#\n"
+      "# [[service]]\n"
+      "# name = \"everybody\"\n"
+      "# vnis = [1024, 65535]\n";
   return out;
 }
 

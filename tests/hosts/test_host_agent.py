@@ -38,8 +38,8 @@ class Program:
         )  # fmt: skip
         assert self.do("who") == uid
 
-    def do(self, what, **step):
-        print(json.dumps({"do": what, **step}), file=self.child.stdin, flush=True)
+    def do(self, action, /, **step):
+        print(json.dumps({"do": action, **step}), file=self.child.stdin, flush=True)
         return json.loads(self.child.stdout.readline())
 
     def open(self, agent, **request):
