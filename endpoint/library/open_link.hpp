@@ -19,7 +19,7 @@
 namespace tributary::library {
 
 struct OpenedLink {
-  std::unique_ptr<link::Port> port;
+  std::unique_ptr<link::Port> port{};
   std::uint32_t longest_packet = 0;             ///< bytes after an Ethernet header
   std::optional<host_agent::Opened> by_agent{}; ///< absent: opened by this process
 };
