@@ -319,7 +319,7 @@ def test_without_nft_no_socket_is_handed_out(lab):
     program.end()
 
 
-def test_bad_lines_are_answered_and_silent_clients_go(lab):
+def test_bad_lines_are_answered_and_jobs_come_and_go_by_hand(lab):
     agent, _, _ = node(lab)
     for line, reason in (("{", "bad_request"), ('{"request": "steal"}', "bad_request"), ("x" * 20_000, "limit")):
         done = subprocess.run(
