@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from launching import Nodes, finish, start
 from test_fabric_manager import Fabric
 from tributary import frames
 from tributary.cases import Skip
@@ -407,3 +408,26 @@ def test_a_user_joins_a_group_by_what_the_agent_knows_of_his_job(lab):
     fabric.finish(members)
     wait_until(lambda: not fabric.manager.list("groups"), "the group is gone")
     assert len(fabric.manager.get("/api/v1/topology")[1]["hosts"]) == fabric.hosts, "no program says that its host leaves"
+
+
+def test_a_launched_job_is_known_as_long_as_it_runs_whatever_the_agent_does(lab):
+    need(lab)
+    nodes = Nodes(lab, 1)
+    manager = lab.start_manager()
+    agent = HostAgent(lab.binaries, lab.place, "n0", interface="eth0")
+    lab.agents.append(agent)
+    child = start(lab, "--manager", manager.url, *nodes.option(1), "sleep", "8", env={"TRIBUTARY_HOST_AGENT": str(agent.socket)})
+
+    def jobs():
+        return agent.ask(request="show")["jobs"]
+
+    wait_until(jobs, "the job is declared")
+    (job,) = jobs()
+    assert job["attached"] and job["vni"] >= 1024 and job["uid"] == 0 and job["ends_in_s"] is None, job
+    agent.stop(signal.SIGKILL)
+    agent.start()
+    assert [(one["job"], one["mark"]) for one in jobs()] == [(job["job"], job["mark"])], jobs()
+    wait_until(lambda: jobs()[0]["ends_in_s"] is None, "it is attached again", 8)
+    ended = finish(lab, child)
+    assert ended.code == 0, ended.err
+    assert jobs() == []

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <exception>
 #include <utility>
 
 #include <unistd.h>
@@ -54,6 +55,20 @@ std::string AgentJob::declare() {
   }
   watch();
   return {};
+}
+
+void AgentJob::end() noexcept {
+  try {
+    again_.cancel();
+    boost::system::error_code ignored;
+    connection_.close(ignored);
+    if (agent_) {
+      agent_->ask(host_agent::line_of(host_agent::EndJobRequest{.job = request_.job}));
+    }
+  } catch (const std::exception&) {
+    // It ends by itself, a while after the connection.
+  }
+  agent_.reset();
 }
 
 void AgentJob::watch() {

@@ -32,6 +32,8 @@ public:
 
   /// Returns why the agent refuses; "" if it knows the job now, or there is no agent.
   [[nodiscard]] std::string declare();
+  /// The job is over: the agent need not wait for another connection.
+  void end() noexcept;
 
 private:
   void watch();

@@ -193,6 +193,9 @@ void Daemon::clear_up() {
   for (auto& [number, answer] : fences_) {
     answer(messages::lost_connection, {}, 0);
   }
+  if (agent_job_) {
+    agent_job_->end();
+  }
   server_.reset();
   if (!directory_.empty()) {
     std::error_code ignored;
