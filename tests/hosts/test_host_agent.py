@@ -20,24 +20,30 @@ VNI_A, VNI_B = 0x400, 0x401
 TREE = 7
 MAC = "02:00:00:00:00:12"
 NID = 0x12
+TRIBUTARY = 990
 # As the unit has it; tests that say nothing run it as root with all that root may.
-AS_THE_UNIT = ("setpriv", "--bounding-set=-all,+net_raw,+net_admin", "--inh-caps=-all,+net_raw,+net_admin")
+AS_THE_UNIT = (
+    "setpriv", "--reuid", str(TRIBUTARY), "--regid", str(TRIBUTARY), "--clear-groups", "--no-new-privs",
+    *(f"--{what}=-all,+net_raw,+net_admin" for what in ("bounding-set", "inh-caps", "ambient-caps")),
+)  # fmt: skip
+# What rootless containers have: a user namespace, in which the user is root, and a network of their own.
+CONTAINER = ("unshare", "--user", "--map-root-user", "--net")
 EVERYBODY = [{"name": "everybody", "vnis": [1024, 2047]}]
 
 
 class Program:
     """host_program.py as a user in a namespace."""
 
-    def __init__(self, lab, uid, namespace="h1"):
+    def __init__(self, lab, uid, namespace="h1", inside=()):
         code = lab.place / "host_program.py"
         if not code.exists():
             shutil.copy(Path(__file__).with_name("host_program.py"), code)
         self.child = subprocess.Popen(
             ["ip", "netns", "exec", namespace, "setpriv", "--reuid", str(uid), "--regid", str(uid),
-             "--clear-groups", "--inh-caps=-all", "python3", "-I", str(code)],
+             "--clear-groups", "--inh-caps=-all", *inside, "python3", "-I", str(code)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-        assert self.do("who") == uid
+        assert self.do("who") == (0 if inside else uid)
 
     def do(self, action, /, **step):
         print(json.dumps({"do": action, **step}), file=self.child.stdin, flush=True)
@@ -102,6 +108,21 @@ def test_a_hostile_program_sends_only_what_is_its_own(lab):
     agent.ask(request="add_job", job="b", vni=VNI_B, uid=BOB)
     program = Program(lab, ALICE)
     assert program.do("try", what="own_socket") == "EPERM"
+    tries_everything(agent, program, fabric, outside, loop)
+
+
+def test_a_hostile_container_sends_only_what_is_its_own(lab):
+    """Its user is root in there, with every capability, and has sockets of its own network."""
+    agent, fabric, outside = node(lab)
+    loop = RawPort("h1", "lo")
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    agent.ask(request="add_job", job="b", vni=VNI_B, uid=BOB)
+    program = Program(lab, ALICE, inside=CONTAINER)
+    assert program.do("try", what="own_socket") == "done"
+    tries_everything(agent, program, fabric, outside, loop)
+
+
+def tries_everything(agent, program, fabric, outside, loop):
     try:
         program.open(agent, job="b")
         raise AssertionError("it got a socket of another user's job")
@@ -123,6 +144,7 @@ def test_a_hostile_program_sends_only_what_is_its_own(lab):
     }
     for attempt, frame in attempts.items():
         assert program.send(frame) == "ENOBUFS", attempt
+    # Names are those of the socket's network, the node's, wherever the program is.
     assert program.send(right(6), to="other0") == "ENOBUFS"
     assert program.send(right(7), to="lo") == "ENOBUFS"
     assert program.do("bind", to="other0") == "done"
@@ -149,6 +171,14 @@ def test_a_program_receives_only_its_own_vni(lab):
 
 
 def test_a_program_receives_only_its_own_vni_by_an_agent_with_two_capabilities(lab):
+    """Which is not root, either, as the unit starts it."""
+    need(lab)
+    lab.place = lab.place / "agent"
+    lab.place.mkdir()
+    os.chown(lab.place, TRIBUTARY, TRIBUTARY)
+    copied = lab.place / "tributary-hostd"
+    shutil.copy(lab.binaries.hostd, copied)
+    lab.binaries.hostd = copied
     receives_only_its_own(lab, "no map", prefix=AS_THE_UNIT)
 
 
@@ -340,6 +370,14 @@ def test_bad_lines_are_answered_and_jobs_come_and_go_by_hand(lab):
 
 def test_an_ordinary_users_whole_way(lab):
     """tributary-host as uid 1000: without an agent the message says what to do, with one it reduces."""
+    whole_way(lab)
+
+
+def test_a_user_reduces_in_a_container_that_has_the_agents_socket_and_nothing_else(lab):
+    whole_way(lab, CONTAINER)
+
+
+def whole_way(lab, inside=()):
     lab.star(2)
     need(lab)
     lab.start()
@@ -351,7 +389,7 @@ def test_an_ordinary_users_whole_way(lab):
         environment = agent.environment if agent else dict(os.environ)
         return subprocess.Popen(
             ["ip", "netns", "exec", f"h{rank}", "setpriv", "--reuid", str(ALICE), "--regid", str(ALICE),
-             "--clear-groups", "--inh-caps=-all", str(program), "--interface", "eth0", "--tree", str(TREE),
+             "--clear-groups", "--inh-caps=-all", *inside, str(program), "--interface", "eth0", "--tree", str(TREE),
              "--vni", str(VNI_A), "--cookie", "5", "--rank", str(rank), "--size", "3", "--operations", "50",
              "--json"],
             env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -359,7 +397,9 @@ def test_an_ordinary_users_whole_way(lab):
 
     alone = run(1)
     _, err = alone.communicate(timeout=60)
-    assert alone.returncode == 1 and "tributary-hostd" in err and "setcap" not in err, err
+    # In a container the interface is not there; otherwise there is no privilege for it.
+    assert alone.returncode == 1 and ("'eth0' does not exist" if inside else "tributary-hostd") in err, err
+    assert "setcap" not in err, err
     agents = [HostAgent(lab.binaries, lab.place, f"h{n}", interface="eth0", services=EVERYBODY) for n in range(3)]
     lab.agents.extend(agents)
     refused = run(1, agents[1])
