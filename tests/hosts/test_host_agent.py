@@ -10,11 +10,13 @@ from pathlib import Path
 
 from launching import Nodes, finish, start
 from test_fabric_manager import Fabric
+from test_python import python
 from tributary import frames
 from tributary.cases import Skip
 from tributary.host_agent import HostAgent, Refused
 from tributary.network import RawPort, shell, wait_until
 
+ROOT = Path(__file__).resolve().parents[2]
 ALICE, BOB = 1000, 2000
 VNI_A, VNI_B = 0x400, 0x401
 TREE = 7
@@ -471,3 +473,28 @@ def test_a_launched_job_is_known_as_long_as_it_runs_whatever_the_agent_does(lab)
     ended = finish(lab, child)
     assert ended.code == 0, ended.err
     assert jobs() == []
+
+
+def test_python_gets_its_socket_from_the_agent(lab):
+    agent, _, _ = node(lab)
+    lab.need(lab.binaries.library)
+    package = lab.place / "python"
+    shutil.copytree(ROOT / "endpoint" / "python" / "tributary", package / "tributary")
+    for header in ("tributary.h", "rdma.h"):
+        shutil.copy(ROOT / "include" / "tributary" / header, package / "tributary")
+    shutil.copy(lab.binaries.library, package / "libtributary.so.0")
+
+    def run():
+        return subprocess.run(
+            ["ip", "netns", "exec", "h1", "setpriv", "--reuid", str(ALICE), "--regid", str(ALICE), "--clear-groups",
+             "--inh-caps=-all", python(), "-c", "import tributary; print(tributary.Host('eth0').nid)"],
+            env={**agent.environment, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1",
+                 "TRIBUTARY_LIBRARY": str(package / "libtributary.so.0")},
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+
+    refused = run()
+    assert refused.returncode and "TributaryError" in refused.stderr and "no job of user 1000" in refused.stderr, refused
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    opened = run()
+    assert opened.returncode == 0 and int(opened.stdout) == NID, opened
