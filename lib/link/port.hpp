@@ -108,8 +108,9 @@ public:
   /// size for received frames that wait. For ports that were opened for short frames. Cold:
   /// allocates. Requires that nothing is pending; frames from `receive` become invalid.
   virtual void enlarge(std::uint32_t /*longest_frame*/, std::size_t /*receive_buffer_bytes*/) {}
-  /// Only those multicast frames of reductions are wanted that belong to these trees. Ports that share
-  /// their device with other programs need not receive the others; all other frames arrive. Cold.
+  /// Only those multicast frames of reductions are wanted that belong to these trees. Ports that
+  /// share their device with other programs need not receive the others; all other frames arrive.
+  /// Cold.
   virtual void want_trees(std::span<const TreeNumber> /*trees*/) noexcept {}
   /// Number of the longest frames that may wait before one is dropped.
   [[nodiscard]] virtual std::size_t receive_room() const { return burst_; }

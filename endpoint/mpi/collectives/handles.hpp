@@ -8,8 +8,8 @@
 namespace tributary::mpi::collectives {
 
 [[nodiscard]] Operator operator_of(MPI_Op op);
-/// `other` also where MPI does not allow the operator on the datatype, as on every derived one: then
-/// its own error is returned. The datatypes of MPI_Type_create_f90_real and of its kin are not
+/// `other` also where MPI does not allow the operator on the datatype, as on every derived one:
+/// then its own error is returned. The datatypes of MPI_Type_create_f90_real and of its kin are not
 /// derived (MPI 4.0, 19.1.9).
 [[nodiscard]] Element element_of(MPI_Datatype datatype, Operator op);
 /// Whether the datatype is a constant of MPI: handles of others may be freed, and then name another

@@ -177,12 +177,12 @@ RunReport member_dies(const RunOptions& options) {
   for (int g = 0; g < 12; ++g) {
     if (g % 2 == 0) {
       GroupSetup setup = one.setup(100'000, 15);
-      setup.parameters.member_timeout_ns = seconds(2);
+      setup.parameters.member_timeout_ns = seconds(3);
       const auto rank = std::ranges::find(setup.hosts, dead) - setup.hosts.begin();
       end.push_back({&run.add_group(setup), static_cast<std::uint32_t>(rank)});
     } else {
       GroupSetup setup = one.setup(2'000, 1 + run.random().below(14), dead);
-      setup.parameters.member_timeout_ns = seconds(2);
+      setup.parameters.member_timeout_ns = seconds(3);
       setup.parameters.in_switch = g % 4 == 1;
       last.push_back(&run.add_group(setup));
     }

@@ -28,9 +28,8 @@ World::Seen run_worlds(const World::Faults& faults, std::uint64_t stream) {
           &World::Seen::repeated, &World::Seen::used_up, &World::Seen::unowned,
           &World::Seen::abandoned, &World::Seen::moves, &World::Seen::shrunk,
           &World::Seen::freed_in_flight, &World::Seen::reused, &World::Seen::losses,
-          &World::Seen::deaths, &World::Seen::wrong_deaths, &World::Seen::trees,
-          &World::Seen::refused, &World::Seen::ended, &World::Seen::retired,
-          &World::Seen::adopted}) {
+          &World::Seen::deaths, &World::Seen::trees, &World::Seen::refused, &World::Seen::ended,
+          &World::Seen::retired, &World::Seen::adopted}) {
       all.*count += seen.*count;
     }
     if (::testing::Test::HasFailure()) {
@@ -43,9 +42,8 @@ World::Seen run_worlds(const World::Faults& faults, std::uint64_t stream) {
             << "; more than four reductions " << all.repeated << "; moves " << all.moves
             << ", shrunk " << all.shrunk << ", freed in flight " << all.freed_in_flight
             << ", ids used again " << all.reused << "; losses " << all.losses << ", deaths "
-            << all.deaths << " and wrong ones " << all.wrong_deaths << "; trees " << all.trees
-            << ", refused " << all.refused << ", ended " << all.ended << ", retired " << all.retired
-            << ", adopted " << all.adopted << '\n';
+            << all.deaths << "; trees " << all.trees << ", refused " << all.refused << ", ended "
+            << all.ended << ", retired " << all.retired << ", adopted " << all.adopted << '\n';
   EXPECT_GT(all.contexts, all.agreements / 10) << "hardly any agreement makes a context";
   EXPECT_GT(all.in_one_reduction, all.contexts / 10);
   for (const std::uint64_t count :
@@ -73,13 +71,8 @@ TEST(Model, groups_that_end_give_their_places_to_others) {
   EXPECT_GT(seen.ended, 10U);
 }
 
-TEST(Model, a_node_that_takes_a_process_for_dead_harms_contexts_of_that_process_alone) {
-  const World::Seen seen = run_worlds({.ended_groups = true, .wrong_death = true}, 4);
-  EXPECT_GT(seen.wrong_deaths, 10U);
-}
-
 TEST(Model, everything_at_once) {
-  static_cast<void>(run_worlds({.deaths = true, .ended_groups = true, .wrong_death = true}, 5));
+  static_cast<void>(run_worlds({.deaths = true, .ended_groups = true}, 4));
 }
 
 TEST(Oracle, finds_two_contexts_on_one_id) {

@@ -22,7 +22,7 @@ NodeSet name_of_set(std::size_t set) { return NodeSet{0x5E7 + set}; }
 
 World::World(std::uint64_t seed, const Faults& faults)
     : random_(seed), faults_(faults), nodes_(2 + random_.below(3)), slots_(8U << random_.below(5)),
-      most_trees_(1 + random_.below(6)), suspicious_node_(random_.below(nodes_.size())),
+      most_trees_(1 + random_.below(6)),
       oracle_(nodes_.size(), [this](int communicator) { return is_broken(communicator); }) {
   std::uint64_t id = 1;
   for (Node& node : nodes_) {
@@ -174,9 +174,6 @@ void World::step() {
     if (faults_.deaths && seen_.deaths < 3 && random_.chance(0.004)) {
       kill();
     }
-    if (faults_.wrong_death && seen_.wrong_deaths < 2 && random_.chance(0.01)) {
-      take_for_dead();
-    }
     break;
   case 5:
     if (!calls_.empty()) { // one whose members do not all make it ends with an error
@@ -230,6 +227,9 @@ void World::start(std::size_t node, Thread& thread, std::size_t operation) {
     thread.operations.pop_front();
     return;
   }
+  if (!here.parent) {
+    return; // another thread has not ended its dup here
+  }
   switch (it.kind) {
   case Kind::dup:
     if (here.parent->looks()) {
@@ -253,10 +253,7 @@ void World::start(std::size_t node, Thread& thread, std::size_t operation) {
         here.held->context.ids.first.value != 0) {
       Held& held = *here.held;
       if (!nodes_[node].table->shrink(held.process, held.context, 2)) {
-        held.context.ids.count = 2; // the table took it for dead
-        if (seen_.wrong_deaths == 0) {
-          fail("a context cannot shrink");
-        }
+        fail("a context cannot shrink");
       }
       oracle_.shrink(node, held.context);
       ++seen_.shrunk;
@@ -413,7 +410,7 @@ void World::let_go(const std::shared_ptr<Held>& held) {
 }
 
 void World::release(Held& held) {
-  if (!nodes_[held.node].table->release(held.process, held.context) && seen_.wrong_deaths == 0) {
+  if (!nodes_[held.node].table->release(held.process, held.context)) {
     fail("a context cannot be released");
   }
   held.released = true;
@@ -581,28 +578,6 @@ void World::notice_deaths() {
       while (heir != node.processes.end() && node.table->adopt(heir->id)) {
         ++seen_.adopted;
       }
-    }
-  }
-}
-
-void World::take_for_dead() {
-  Node& node = nodes_[suspicious_node_];
-  const Process& process = node.processes[below(node.processes.size())];
-  if (!process.alive) {
-    return;
-  }
-  ++seen_.wrong_deaths;
-  node.table->process_ended(process.id);
-  for (const Communicator& each : communicators_) {
-    const auto& held = each.at[suspicious_node_].held;
-    if (held != nullptr && held->process == process.id) {
-      oracle_.done(suspicious_node_, held->context);
-    }
-  }
-  for (const Call& call : calls_) {
-    if (call.held != nullptr && call.held->node == suspicious_node_ &&
-        call.held->process == process.id) {
-      oracle_.done(suspicious_node_, call.held->context);
     }
   }
 }

@@ -30,8 +30,6 @@ public:
     bool losses = true;
     bool deaths = false;
     bool ended_groups = false;
-    /// One node takes a process for dead that is not; its contexts there are over.
-    bool wrong_death = false;
   };
   struct Seen {
     std::uint64_t agreements = 0; ///< at all nodes together, as all others
@@ -47,7 +45,6 @@ public:
     std::uint64_t reused = 0; ///< ids that another context had before
     std::uint64_t losses = 0;
     std::uint64_t deaths = 0;
-    std::uint64_t wrong_deaths = 0;
     std::uint64_t trees = 0;
     std::uint64_t refused = 0;
     std::uint64_t ended = 0;
@@ -165,7 +162,6 @@ private:
   void notify();
   void kill();
   void notice_deaths();
-  void take_for_dead();
   void retire();
   void clean_up();
 
@@ -185,7 +181,6 @@ private:
   std::map<std::pair<contexts::TreeName, std::uint8_t>, std::set<Cookie>> had_; ///< by first id
   std::uint32_t slots_;
   std::size_t most_trees_;
-  std::size_t suspicious_node_;
   Oracle oracle_;
 };
 
