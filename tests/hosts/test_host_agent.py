@@ -10,10 +10,13 @@ from pathlib import Path
 
 from launching import Nodes, finish, start
 from test_fabric_manager import Fabric
+from test_mpi import Cluster
 from test_python import python
 from tributary import frames
 from tributary.cases import Skip
 from tributary.host_agent import HostAgent, Refused
+from tributary.mpi_library import OPENMPI
+from tributary.mpi_nodes import FABRIC
 from tributary.network import RawPort, shell, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -498,3 +501,26 @@ def test_python_gets_its_socket_from_the_agent(lab):
     agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
     opened = run()
     assert opened.returncode == 0 and int(opened.stdout) == NID, opened
+
+
+def test_mpi_ranks_without_a_capability_reduce_by_the_agents(lab):
+    need(lab)
+    cluster = Cluster(lab, OPENMPI, 2)
+    job = cluster.manager.request(
+        "POST", "/fabric/collectives/jobs", {"jobID": "users", "mcastLimit": 4, "assignVni": True}
+    )[1]
+    agents = [HostAgent(lab.binaries, lab.place, name, interface=FABRIC) for name in cluster.nodes.hosts.names]
+    lab.agents.extend(agents)
+    for agent in agents:
+        agent.ask(request="add_job", job="users", vni=job["vni"], uid=0)
+    # The nodes of this test share /run: each rank finds its own node's agent by the node's name.
+    own_agent = f'TRIBUTARY_HOST_AGENT={lab.place}/$(hostname | sed "s/^node-//; y/-/./")-host.sock; export TRIBUTARY_HOST_AGENT'
+    drop = ["setpriv", "--bounding-set", "-net_raw,-net_admin", "--inh-caps", "-net_raw,-net_admin"]
+    words = ["sh", "-c", own_agent + '; exec "$@"', "sh", *drop, cluster.program, "sums", "1"]
+    code, out, err = cluster.run(
+        OPENMPI, 2, words, TRIBUTARY_JOB_ID="users", TRIBUTARY_FABRIC_MANAGER_TOKEN=job["sessionToken"], TRIBUTARY_MPI_REQUIRE=1
+    )
+    assert code == 0, f"{code}\n{out}\n{err}"
+    for agent in agents:
+        counted = agent.guard()
+        assert counted["passed"] > 0 and sum(counted.values()) == counted["passed"], counted
