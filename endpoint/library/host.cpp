@@ -108,12 +108,23 @@ tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Loc
   if (of_job) {
     rdma_->set_policy(of_job->vni, of_job->policy);
   }
-  if (tributary::manager_client::environment_names_manager()) {
+  const auto access = manager_access();
+  if (tributary::manager_client::environment_names_manager() || !access.url.empty()) {
     agent(); // announces the host: the manager listens to those that it knows
     retransmit_ = std::make_unique<tributary::library::RetransmitAgent>(
-        tributary::manager_client::settings_from({}), nid_);
+        tributary::manager_client::settings_from({}, access), nid_);
   }
   return *rdma_;
+}
+
+tributary::manager_client::Otherwise tributary_host::manager_access() const {
+  if (!by_agent_) {
+    return {};
+  }
+  const tributary::host_agent::ManagerAccess& access = by_agent_->manager;
+  return {.url = access.url,
+          .token = access.token,
+          .certificate_authority = access.certificate_authority};
 }
 
 void tributary_host::answer_peers() {

@@ -18,6 +18,7 @@
 #include "endpoint/library/open_link.hpp"
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/library/retransmit_agent.hpp"
+#include "endpoint/manager_client/environment.hpp"
 #include "tributary/tributary.h"
 
 #include <map>
@@ -56,6 +57,8 @@ struct tributary_host {
   [[nodiscard]] const std::optional<tributary::host_agent::Opened>& by_agent() const {
     return by_agent_;
   }
+  /// How programs of the job reach the manager, as far as the agent knows.
+  [[nodiscard]] tributary::manager_client::Otherwise manager_access() const;
   /// Frames of no group, and frames that are not reduction frames.
   [[nodiscard]] std::uint64_t frames_unknown() const;
 
@@ -145,6 +148,6 @@ private:
       moves_;
   std::unique_ptr<tributary::library::MembershipAgent> agent_;
   std::unique_ptr<tributary::library::Rdma> rdma_;
-  /// Exists where the environment has the address of the fabric manager.
+  /// Exists where the environment, or the agent, has the address of the fabric manager.
   std::unique_ptr<tributary::library::RetransmitAgent> retransmit_;
 };

@@ -40,17 +40,6 @@ void say_what_it_takes(const tributary_host& host, const tributary_group_options
   }
 }
 
-/// How programs of the job reach the manager, as far as the node's agent knows.
-manager_client::Otherwise access_by_agent(const tributary_host& host) {
-  if (!host.by_agent()) {
-    return {};
-  }
-  const tributary::host_agent::ManagerAccess& access = host.by_agent()->manager;
-  return {.url = access.url,
-          .token = access.token,
-          .certificate_authority = access.certificate_authority};
-}
-
 NamedGroup named_group(tributary_host& host, const tributary_named_group_options& options) {
   require(options.name != nullptr && *options.name != '\0', "the group has no name");
   require(options.wait_usec >= 0, "the time to wait is negative");
@@ -65,7 +54,7 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
       manager_client::settings_from({.url = options.manager_url,
                                      .token = options.token,
                                      .certificate_authority = options.certificate_authority},
-                                    access_by_agent(host));
+                                    host.manager_access());
   named.request.group = options.name;
   named.request.job = manager_client::job_from(options.job);
   // The agent's name of the job is the manager's if the agent has the job's token.
