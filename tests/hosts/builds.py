@@ -22,6 +22,7 @@ THREAD = {"thread"}
 NEVER = frozenset()
 
 UNDER = {
+    "communicators": NEVER,
     "configuration": ADDRESS,
     "control_channel": THREAD,
     "demo": set(),

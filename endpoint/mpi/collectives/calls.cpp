@@ -17,6 +17,9 @@ Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint
   if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Transport::library) {
     reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
   }
+  if (reason == Reason::none && asked.may_block()) {
+    communicator.look_at_length(bytes);
+  }
   if (reason == Reason::none && !communicator.enter()) {
     reason = communicator.reason();
   }
