@@ -58,6 +58,11 @@ const Tree* NodeTable::find(TreeName name) const {
   return index < most_trees ? &trees_[index] : nullptr;
 }
 
+NodeSet NodeTable::set_of(TreeName name) const {
+  const Tree* const tree = find(name);
+  return tree == nullptr ? NodeSet{} : sets_[tree->pool];
+}
+
 bool NodeTable::ready(TreeName name, const TreeFacts& facts) {
   Tree* const tree = find_tree(name);
   if (tree == nullptr || tree->state != TreeState::asked || !Partition::is_possible(facts.slots)) {

@@ -124,6 +124,8 @@ public:
   std::optional<TreeName> adopt(ProcessId process);
   /// Null if the table does not have it.
   [[nodiscard]] const Tree* find(TreeName name) const;
+  /// The set of nodes that the tree belongs to; none if the table does not have it.
+  [[nodiscard]] NodeSet set_of(TreeName name) const;
 
   // ---- contexts ----
 

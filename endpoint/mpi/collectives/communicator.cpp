@@ -1,5 +1,6 @@
 #include "endpoint/mpi/collectives/communicator.hpp"
 
+#include "endpoint/contexts/call_history.hpp"
 #include "endpoint/mpi/collectives/persistent_queue.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/collectives/setup.hpp"
@@ -57,6 +58,13 @@ void Communicator::set_up() {
   decided_ = true;
   Setup setup(runtime_, *this);
   setup.run();
+}
+
+void Communicator::look_again() {
+  if (reason_ == Reason::no_ids && contexts::looks_again_before(++calls_without_ids_)) {
+    reason_ = Reason::none;
+    Setup(runtime_, *this).run();
+  }
 }
 
 void Communicator::set_up_without_choices() {
@@ -126,6 +134,7 @@ void Communicator::begin_again() {
   reason_ = Reason::none;
   hands_over_counts_ = false;
   long_calls_ = 0;
+  calls_without_ids_ = 0;
   if (ranks_ != nullptr) {
     runtime_.teams().release(*std::exchange(ranks_, nullptr));
   }

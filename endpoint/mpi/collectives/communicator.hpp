@@ -39,6 +39,8 @@ public:
   /// The same for a communicator whose calls are chosen elsewhere (persistent_queue.hpp).
   void set_up_without_choices();
   [[nodiscard]] bool is_decided() const { return decided_; }
+  /// Call it before each call that may block: where no tree had room, some calls look again.
+  void look_again();
   /// Why none of its calls go through the network; `none`: they do.
   [[nodiscard]] Reason reason() const { return reason_; }
   [[nodiscard]] Abilities abilities() const { return abilities_; }
@@ -125,6 +127,7 @@ private:
   intra_node::RankSet* ranks_ = nullptr;
   intra_node::TeamUse use_;
   std::uint32_t long_calls_ = 0; ///< in short parts
+  std::uint64_t calls_without_ids_ = 0;
   std::unique_ptr<Worker> worker_;
   std::shared_ptr<PersistentQueue> queue_;
 };

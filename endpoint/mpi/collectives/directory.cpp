@@ -1,5 +1,7 @@
 #include "endpoint/mpi/collectives/directory.hpp"
 
+#include "endpoint/mpi/model/word_hash.hpp"
+
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/intra_node/sockets.hpp"
 
@@ -50,6 +52,14 @@ void wait_for_all(MPI_Comm comm) {
 }
 
 } // namespace
+
+std::string memory_name(const intra_node::Secret& of_first, std::uint64_t key, std::uint64_t node) {
+  WordHash hash;
+  for (const std::byte byte : of_first) {
+    hash.add(static_cast<std::uint64_t>(byte));
+  }
+  return fmt::format("/tributary-{:016x}-{:016x}-{:x}", hash.value(), key, node);
+}
 
 std::string introduction_text() {
   std::array<char, 256> host{};

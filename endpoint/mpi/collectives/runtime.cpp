@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <string_view>
 #include <unistd.h>
@@ -18,7 +20,7 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-constexpr std::uint32_t protocol_version = 8; ///< version of everything that ranks share besides
+constexpr std::uint32_t protocol_version = 9; ///< version of everything that ranks share besides
                                               ///< MPI
 
 std::atomic<bool> was_started{false};
@@ -62,6 +64,10 @@ Runtime::Runtime(bool in_world) {
   cells_[Statistics::ranks_at] = 1;
   if (settings_.on) {
     connections_ = std::make_unique<intra_node::Connections>(say);
+    trees_ = std::make_unique<intra_node::Trees>(
+        intra_node::MemberSettings{.interface = settings_.interface,
+                                   .join_limit = settings_.join_limit,
+                                   .in_switch_results = settings_.in_switch_results});
     teams_ = std::make_unique<intra_node::Teams>(*connections_);
   }
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
@@ -165,6 +171,9 @@ void Runtime::introduce() {
   }
   const std::string fault = all.fault().empty() ? differing_settings(ranks) : all.fault();
   world_ = std::move(all);
+  if (world_->fault().empty()) {
+    attach_table(*world_);
+  }
   if (!fault.empty()) {
     // Once for the job; communicators of ranks that do not differ get their groups.
     told_of_a_refusal_.store(true, std::memory_order_relaxed);
@@ -172,6 +181,23 @@ void Runtime::introduce() {
     if (rank == 0) {
       say(fmt::format("{}; nothing is reduced in the network where ranks differ", fault));
     }
+  }
+}
+
+void Runtime::attach_table(const Directory& all) {
+  const std::uint64_t here = node::node_identity();
+  const auto ranks = static_cast<std::uint32_t>(
+      std::count_if(all.ranks().begin(), all.ranks().end(),
+                    [here](const Introduction& one) { return one.node == here; }));
+  if (ranks == all.ranks().size()) {
+    return; // one node needs no tree
+  }
+  table_name_ = memory_name(all.ranks()[0].secret, 0, here);
+  try {
+    trees_->use(
+        node::SharedTable::attach(table_name_, ranks, contexts::ProcessId{connections_->number()}));
+  } catch (const std::exception& error) {
+    trees_->has_no_table(error.what());
   }
 }
 
@@ -355,6 +381,12 @@ void Runtime::end_world() {
   }
   if (teams_) {
     teams_->leave_all();
+    // All have begun to: no node uses a context any more.
+    PMPI_Barrier(MPI_COMM_WORLD);
+    trees_->leave_all();
+    if (!table_name_.empty()) { // it is there only where a rank could not attach
+      node::SharedTable::remove_name(table_name_);
+    }
   }
   world_.reset(); // MPI_COMM_WORLD ends, and with it the ranks' numbers
   const Statistics mine = take_counts();
@@ -423,6 +455,7 @@ void Runtime::end_last() {
     constexpr std::chrono::seconds limit{2};
     teams_->finish_idle(limit);
     teams_->leave_all();
+    trees_->leave_all();
     connections_->close();
   }
   const Statistics all = take_counts();

@@ -19,6 +19,7 @@
 #include "endpoint/mpi/intra_node/connections.hpp"
 #include "endpoint/mpi/intra_node/first_sibling.hpp"
 #include "endpoint/mpi/intra_node/teams.hpp"
+#include "endpoint/mpi/intra_node/trees.hpp"
 #include "endpoint/mpi/model/choices.hpp"
 #include "endpoint/mpi/model/plan.hpp"
 #include "endpoint/mpi/model/settings.hpp"
@@ -81,6 +82,7 @@ public:
   /// Only where the library is on.
   [[nodiscard]] intra_node::Teams& teams() { return *teams_; }
   [[nodiscard]] intra_node::Connections& connections() { return *connections_; }
+  [[nodiscard]] intra_node::Trees& trees() { return *trees_; }
 
   /// Collective over a communicator: its rank 0 takes over what all its ranks have counted.
   void hand_over_counts(MPI_Comm comm);
@@ -124,6 +126,8 @@ private:
   explicit Runtime(bool in_world);
   /// Collective over MPI_COMM_WORLD.
   void introduce();
+  /// The memory in which the processes of this node know their trees.
+  void attach_table(const Directory& all);
   void end_world();
   void end_last();
   static std::size_t cell(Kind kind, Reason reason) {
@@ -163,7 +167,9 @@ private:
   Home home_;
   std::optional<Directory> world_;
   std::unique_ptr<intra_node::Connections> connections_;
+  std::unique_ptr<intra_node::Trees> trees_; ///< before teams, which use it
   std::unique_ptr<intra_node::Teams> teams_;
+  std::string table_name_; ///< "": no memory of the node
   std::mutex progress_;
   std::mutex mutex_;
   std::vector<Communicator*> all_;                        ///< in order of creation

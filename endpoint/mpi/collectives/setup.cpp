@@ -4,6 +4,7 @@
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/intra_node/quiet_thread.hpp"
+#include "endpoint/mpi/model/context_step.hpp"
 #include "endpoint/mpi/model/word_hash.hpp"
 
 #include <fmt/format.h>
@@ -64,15 +65,6 @@ std::uint64_t signature_of(const intra_node::RankList& processes, const intra_no
     hash.add(shape.places[rank].node);
   }
   return hash.value();
-}
-
-/// Known to the ranks only, and does not give the secret away to those who see names in /dev/shm.
-std::string arena_name(const intra_node::Secret& of_first, TeamKey key, std::uint32_t node) {
-  WordHash hash;
-  for (const std::byte byte : of_first) {
-    hash.add(static_cast<std::uint64_t>(byte));
-  }
-  return fmt::format("/tributary-{:016x}-{:016x}-{}", hash.value(), key, node);
 }
 
 } // namespace
@@ -193,7 +185,7 @@ intra_node::Shape Setup::shape() const {
   return shape;
 }
 
-void Setup::choose_spinning() {
+std::uint32_t Setup::spinning() const {
   // A rank that looks for frames without sleeping takes a processor. With none to spare, it takes
   // it from the rank that it waits for, or from the kernel that has its frame.
   constexpr std::uint32_t spin_usec = 30;
@@ -202,7 +194,7 @@ void Setup::choose_spinning() {
   const auto here = std::count_if(ranks_.begin(), ranks_.end(),
                                   [&](int rank) { return introduction_of(rank).machine == mine; });
   const bool one_to_spare = here < sysconf(_SC_NPROCESSORS_ONLN);
-  spin_usec_ = runtime_.settings().spin_usec.value_or(one_to_spare ? spin_usec : 0);
+  return runtime_.settings().spin_usec.value_or(one_to_spare ? spin_usec : 0);
 }
 
 SetupVerdict Setup::agree_on_team() {
@@ -212,20 +204,23 @@ SetupVerdict Setup::agree_on_team() {
       throw std::runtime_error("TRIBUTARY_MPI_INTERFACE is not set: it names the interface that "
                                "leads to the switch");
     }
+    runtime_.trees().open(contexts::ProcessId{runtime_.connections().number()}, spinning());
+    find_set();
   });
   SetupVerdict verdict;
   intra_node::TeamUse use;
   {
     const intra_node::Teams::Offer offer = runtime_.teams().offer(ranks, lengthens_);
-    const SetupOffer mine{.signature = signature_of(processes_, *communicator_.shape_),
-                          .able = trouble_.text.empty(),
-                          .useful = !ranks.is_hopeless,
-                          .untold = !told_ && !runtime_.was_told_of_a_refusal(),
-                          .idle = offer.idle(),
-                          .vacant = offer.vacant(),
-                          .key = communicator_.rank() == 0
-                                     ? std::optional(runtime_.teams().new_key())
-                                     : std::nullopt};
+    const SetupOffer mine{
+        .signature = signature_of(processes_, *communicator_.shape_),
+        .able = trouble_.text.empty(),
+        .useful = !ranks.is_hopeless,
+        .untold = !told_ && !runtime_.was_told_of_a_refusal(),
+        .idle = offer.idle(),
+        .vacant = offer.vacant(),
+        .key = communicator_.rank() == 0 ? std::optional(runtime_.teams().new_key()) : std::nullopt,
+        .page =
+            trouble_.text.empty() && leads() ? runtime_.trees().page_of(set_) : std::uint16_t{0}};
     const SetupOffer::Words words = mine.words();
     SetupOffer::Words all{};
     PMPI_Allreduce(words.data(), all.data(), static_cast<int>(all.size()), MPI_UINT64_T, MPI_BAND,
@@ -270,10 +265,6 @@ void Setup::take_over(intra_node::TeamUse use) {
 }
 
 void Setup::make_locally(TeamKey key, std::size_t part_bytes) {
-  attempt(leads(), Refusal::no_interface, [&] {
-    choose_spinning();
-    group_ = std::make_unique<intra_node::FabricGroup>(runtime_.settings().interface, spin_usec_);
-  });
   const intra_node::Shape& shape = *communicator_.shape_;
   const auto here = static_cast<std::uint32_t>(
       std::count_if(shape.places.begin(), shape.places.end(),
@@ -281,7 +272,7 @@ void Setup::make_locally(TeamKey key, std::size_t part_bytes) {
   attempt(true, Refusal::no_shared_memory, [&] {
     arena_.emplace(here == 1 ? node::Arena::alone(part_bytes)
                              : node::Arena::attach(
-                                   arena_name(introduction_of(ranks_[0]).secret, key, place_.node),
+                                   memory_name(introduction_of(ranks_[0]).secret, key, place_.node),
                                    here, part_bytes));
   });
   attempt(leads() && communicator_.rank() != 0, Refusal::no_connection, [&] {
@@ -310,10 +301,7 @@ void Setup::make(const SetupVerdict& verdict) {
   intra_node::TeamUse use;
   try {
     make_locally(verdict.key, has_long_parts ? long_part_bytes : short_part_bytes);
-    agree();
-    // Before the last agreement, after which another node's leader may already need an answer.
-    use = put_together(verdict, has_long_parts);
-    join(verdict.key);
+    find_context(verdict, has_long_parts, use);
   } catch (const Stop&) {
     if (use.team) {
       runtime_.teams().discard(use);
@@ -323,7 +311,7 @@ void Setup::make(const SetupVerdict& verdict) {
     }
     // A rank that failed may have kept the last one from removing it.
     node::Arena::remove_name(
-        arena_name(introduction_of(ranks_[0]).secret, verdict.key, place_.node));
+        memory_name(introduction_of(ranks_[0]).secret, verdict.key, place_.node));
     if (verdict.vacant) {
       runtime_.teams().give_back(*communicator_.ranks_, *verdict.vacant);
     }
@@ -333,45 +321,173 @@ void Setup::make(const SetupVerdict& verdict) {
   take_over(std::move(use));
 }
 
-void Setup::join(TeamKey key) {
-  if (join_once(key, true)) {
-    static_cast<void>(join_once(key, false));
+void Setup::find_set() {
+  const intra_node::Shape& shape = *communicator_.shape_;
+  const auto introduction = [&](int leader) -> const Introduction& {
+    return introduction_of(ranks_[static_cast<std::size_t>(leader)]);
+  };
+  std::vector<std::uint64_t> nodes;
+  for (const int leader : shape.leaders) {
+    nodes.push_back(introduction(leader).node);
   }
+  std::vector<std::uint64_t> sorted = nodes;
+  std::sort(sorted.begin(), sorted.end());
+  set_places_.clear();
+  for (const std::uint64_t node : nodes) {
+    set_places_.push_back(static_cast<std::uint32_t>(
+        std::lower_bound(sorted.begin(), sorted.end(), node) - sorted.begin()));
+  }
+  WordHash hash;
+  for (const std::uint64_t node : sorted) {
+    hash.add(node);
+  }
+  if (runtime_.world() != nullptr) {
+    hash.add(runtime_.world()->ranks()[0].process); // the job
+  } else {
+    // Without MPI_COMM_WORLD the processes of a node share no table: the set is that of leaders.
+    std::vector<std::uint64_t> leaders;
+    for (const int leader : shape.leaders) {
+      leaders.push_back(introduction(leader).process);
+    }
+    std::sort(leaders.begin(), leaders.end());
+    std::for_each(leaders.begin(), leaders.end(), [&](std::uint64_t one) { hash.add(one); });
+  }
+  set_ = contexts::NodeSet{std::max<std::uint64_t>(hash.value(), 1)};
 }
 
-bool Setup::join_once(TeamKey key, bool may_try_again) {
-  attempt(leads(), Refusal::other, [&] {
+void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
+                         intra_node::TeamUse& use) {
+  // The key is unique, random and the same at all ranks.
+  contexts::Parent parent(set_,
+                          {.cookie = Cookie{static_cast<std::uint32_t>(verdict.key)},
+                           .tie = static_cast<std::uint32_t>(verdict.key >> 32U)},
+                          verdict.page);
+  // A program that requires the network waits for trees that are asked for in the background.
+  constexpr std::chrono::milliseconds between_tries{200};
+  auto tries = runtime_.settings().require ? runtime_.settings().join_limit / between_tries : 0;
+  bool may_finish_idle = true;
+  bool may_wait = true;
+  for (;;) {
+    switch (find_context_once(parent, verdict, has_long_parts, may_finish_idle, use)) {
+    case Found::context: return;
+    case Found::tree_is_ready:
+      if (may_wait) { // its ids may be gone before this communicator has any, but not for ever
+        may_wait = false;
+        continue;
+      }
+      break;
+    case Found::idle_are_finished: may_finish_idle = false; continue;
+    case Found::none: break;
+    }
+    if (tries-- <= 0) {
+      break;
+    }
+    aside([&] { std::this_thread::sleep_for(between_tries); });
+  }
+  if (lengthens_) {
+    throw Stop{};
+  }
+  communicator_.reason_ = Reason::no_ids;
+  if (runtime_.settings().require) {
+    stop(Refusal::manager_refused, "all ids of the trees of its nodes are in use");
+  }
+  throw Stop{};
+}
+
+Setup::Found Setup::find_context_once(contexts::Parent& parent, const SetupVerdict& verdict,
+                                      bool has_long_parts, bool may_finish_idle,
+                                      intra_node::TeamUse& use) {
+  const bool short_calls = !has_long_parts;
+  std::optional<contexts::Agreement> agreement;
+  std::optional<contexts::TreeName> awaited;
+  ContextStep mine{.is_sound = trouble_.text.empty(),
+                   .is_over = !leads(),
+                   .has_no_idle = !may_finish_idle || !runtime_.teams().has_idle_groups()};
+  if (leads() && mine.is_sound) {
+    const node::SharedTable& table = runtime_.trees().table();
+    agreement.emplace(table.self(), parent.next(contexts::RangeSize::full, short_calls));
+    mine.offer = agreement->begin(*table.lock());
+  }
+  ContextStep all;
+  for (;;) {
+    const ContextStep::Words words = mine.words();
+    ContextStep::Words result{};
+    PMPI_Allreduce(words.data(), result.data(), static_cast<int>(result.size()), MPI_UINT64_T,
+                   MPI_BAND, comm_);
+    all = ContextStep::from(result);
+    if (!all.is_sound || all.is_over) {
+      break;
+    }
+    if (!agreement || agreement->is_over()) {
+      continue;
+    }
+    const auto next = agreement->reduced(*runtime_.trees().table().lock(), all.offer);
+    mine.offer = next.value_or(ContextStep::nothing);
+    if (!next) {
+      const contexts::Outcome& outcome = agreement->outcome();
+      parent.learn(outcome.page, outcome.context.has_value());
+      awaited = take_outcome(outcome, verdict, has_long_parts, use);
+      mine.is_sound = trouble_.text.empty();
+      mine.is_over = true;
+      mine.has_context = use.team != nullptr;
+      mine.has_wide = wide_;
+      mine.waits = awaited.has_value();
+    }
+  }
+  if (agreement && !agreement->is_over()) {
+    agreement->abandon(*runtime_.trees().table().lock());
+  }
+  if (!all.is_sound) {
+    agree();
+  }
+  if (all.has_context) {
+    wide_ = all.has_wide;
+    if (!use.team) {
+      use = put_together(verdict, has_long_parts);
+    }
+    return Found::context;
+  }
+  if (use.team) { // a node has been lied to, and has none
+    stop(Refusal::other, "its nodes do not agree on their ids");
+  }
+  if (all.waits) {
     // It waits for other nodes, whose leaders may need messages that MPI has not sent here yet.
-    aside([&] {
-      joining_->join({.interface = runtime_.settings().interface,
-                      .name = fmt::format("mpi-{:016x}", key),
-                      .node = place_.node,
-                      .nodes = nodes_,
-                      .spin_usec = spin_usec_,
-                      .join_limit = runtime_.settings().join_limit,
-                      .in_switch_results = runtime_.settings().in_switch_results});
-    });
-  });
-  enum : std::size_t { has_failed, is_narrow, was_refused, has_idle_groups, answers };
-  std::array<int, answers> mine{};
-  std::array<int, answers> all{};
-  mine[has_failed] = trouble_.text.empty() ? 0 : 1;
-  mine[is_narrow] = leads() && trouble_.text.empty() && !joining_->has_wide_frames() ? 1 : 0;
-  mine[was_refused] = mine[has_failed] != 0 && trouble_.cause == Refusal::manager_refused ? 1 : 0;
-  mine[has_idle_groups] = runtime_.teams().has_idle_groups() ? 1 : 0;
-  PMPI_Allreduce(mine.data(), all.data(), static_cast<int>(all.size()), MPI_INT, MPI_MAX, comm_);
-  if (all[has_failed] == 0) {
-    wide_ = all[is_narrow] == 0;
-    return false;
+    attempt(awaited.has_value(), Refusal::other,
+            [&] { aside([&] { runtime_.trees().wait_for(*awaited); }); });
+    return Found::tree_is_ready;
   }
-  if (may_try_again && all[was_refused] != 0 && all[has_idle_groups] != 0) {
-    // Idle teams have groups that count against the same limits.
-    trouble_ = {};
+  if (!all.has_no_idle && may_finish_idle) {
+    // Idle teams have contexts.
     aside([&] { runtime_.teams().finish_idle(make_room_limit); });
-    return true;
+    return Found::idle_are_finished;
   }
-  agree();
-  return false;
+  return Found::none;
+}
+
+std::optional<contexts::TreeName> Setup::take_outcome(const contexts::Outcome& outcome,
+                                                      const SetupVerdict& verdict,
+                                                      bool has_long_parts,
+                                                      intra_node::TeamUse& use) {
+  intra_node::Trees& trees = runtime_.trees();
+  trees.learn_page(set_, outcome.page);
+  attempt(true, Refusal::other, [&] {
+    trees.want(outcome.wanted, {.place = set_places_[place_.node], .nodes = nodes_}, set_);
+    if (outcome.context) {
+      group_ = std::make_unique<intra_node::FabricGroup>(trees, *outcome.context, set_places_,
+                                                         place_.node);
+      wide_ = group_->has_wide_frames();
+    }
+  });
+  if (group_) {
+    // Before the last agreement, after which another node's leader may already need an answer.
+    use = put_together(verdict, has_long_parts);
+  }
+  for (const auto& wanted : outcome.wanted) {
+    if (wanted.entry == 0 && !outcome.context) {
+      return wanted.name;
+    }
+  }
+  return std::nullopt;
 }
 
 intra_node::Watch::Reporter Setup::reporter(TeamKey key,
@@ -428,7 +544,6 @@ intra_node::TeamUse Setup::put_together(const SetupVerdict& verdict, bool has_lo
         ranks_here.push_back(rank);
       }
     }
-    joining_ = group_.get();
     use.team->lead(place_.node, std::move(ranks_here), std::move(group_),
                    std::min(timeout / 3, soon), timeout);
     use.team->watch(

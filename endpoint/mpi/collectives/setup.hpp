@@ -7,15 +7,20 @@
 // If that team is an idle one of the same ranks, this is all. Otherwise a new one is made, and after
 // every step that can fail at one rank all agree whether it did, so that either all have it or none:
 //
-//   3  leaders open their interface                 no CAP_NET_RAW, no such interface
-//      shared memory of each node                   no room in /dev/shm
+//   3  shared memory of each node                   no room in /dev/shm
 //      leaders connect to the coordinator           no connection between nodes but MPI's
-//   4  leaders join the group                       no fabric manager, wrong token, quota, no tree
+//   4  agreement on a context: ids of a tree        no fabric manager, wrong token, quota, no tree;
+//      that these nodes share                       all ids in use
 //   5  the faster way is measured
+//
+// The first communicator of a set of nodes waits for their first tree. Later trees are asked for
+// ahead, in the background; a communicator that finds no ids is the MPI library's, and looks again
+// (Communicator::look_again).
 //
 // Only a failure needs further messages, which say what it was.
 #pragma once
 
+#include "endpoint/contexts/agreement.hpp"
 #include "endpoint/mpi/collectives/directory.hpp"
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
 #include "endpoint/mpi/intra_node/team.hpp"
@@ -54,14 +59,24 @@ private:
 
   void find_ranks();
   [[nodiscard]] intra_node::Shape shape() const;
-  void choose_spinning();
+  [[nodiscard]] std::uint32_t spinning() const;
   [[nodiscard]] SetupVerdict agree_on_team();
   void take_over(intra_node::TeamUse use);
   void make(const SetupVerdict& verdict);
   void make_locally(TeamKey key, std::size_t part_bytes);
-  void join(TeamKey key);
-  /// Whether it is to be tried again, because idle groups were given up for it.
-  [[nodiscard]] bool join_once(TeamKey key, bool may_try_again);
+  /// The node's place among those of the communicator, as in the set of them.
+  void find_set();
+  /// The new team's context, with which the team is complete: `use`. Otherwise it stops.
+  void find_context(const SetupVerdict& verdict, bool has_long_parts, intra_node::TeamUse& use);
+  enum class Found : std::uint8_t { context, none, tree_is_ready, idle_are_finished };
+  [[nodiscard]] Found find_context_once(contexts::Parent& parent, const SetupVerdict& verdict,
+                                        bool has_long_parts, bool may_finish_idle,
+                                        intra_node::TeamUse& use);
+  /// At a leader whose agreement is over: acts on it. Returns the tree that it waits for.
+  [[nodiscard]] std::optional<contexts::TreeName> take_outcome(const contexts::Outcome& outcome,
+                                                               const SetupVerdict& verdict,
+                                                               bool has_long_parts,
+                                                               intra_node::TeamUse& use);
   [[nodiscard]] intra_node::TeamUse put_together(const SetupVerdict& verdict, bool has_long_parts);
   [[nodiscard]] intra_node::Watch::Reporter
   reporter(TeamKey key, const std::shared_ptr<intra_node::Label>& label) const;
@@ -86,11 +101,11 @@ private:
   intra_node::RankList processes_;
   intra_node::Place place_;
   std::uint32_t nodes_ = 0;
-  std::uint32_t spin_usec_ = 0;
   bool lengthens_ = false;
   Trouble trouble_;
+  contexts::NodeSet set_;                 ///< of the communicator's nodes
+  std::vector<std::uint32_t> set_places_; ///< by node of the communicator: its place in the set
   std::unique_ptr<intra_node::FabricGroup> group_;
-  intra_node::FabricGroup* joining_ = nullptr; ///< the same, when the new team has it
   std::optional<node::Arena> arena_;
   std::shared_ptr<intra_node::Label> label_ =
       std::make_shared<intra_node::Label>(); ///< of a new team

@@ -224,11 +224,7 @@ void Team::leave() {
   if (!leads()) {
     return;
   }
-  if (watch_ != nullptr && watch_->is_frozen()) {
-    group_->close();
-  } else {
-    group_->leave();
-  }
+  group_->close();
   watch_.reset();
 }
 

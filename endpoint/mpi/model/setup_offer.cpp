@@ -24,7 +24,7 @@ SetupOffer::Words SetupOffer::words() const {
   answers &= able ? ones : ~is_able;
   answers &= useful ? ones : ~is_useful;
   answers &= untold ? ones : ~is_untold;
-  return {signature, ~signature, answers, idle, vacant, key.value_or(ones)};
+  return {signature, ~signature, answers, idle, vacant, key.value_or(ones), key ? page : ones};
 }
 
 SetupVerdict SetupVerdict::from(const SetupOffer::Words& all) {
@@ -38,6 +38,7 @@ SetupVerdict SetupVerdict::from(const SetupOffer::Words& all) {
     verdict.vacant = lowest(all[4]);
   }
   verdict.key = all[5];
+  verdict.page = static_cast<std::uint16_t>(all[6]);
   return verdict;
 }
 

@@ -1,4 +1,4 @@
-// What the ranks of a communicator agree on when it is set up: one reduction (AND) of six words.
+// What the ranks of a communicator agree on when it is set up: one reduction (AND) of seven words.
 //
 //   word 0   signature of the team's ranks as this rank has it
 //   word 1   its complement. A result in which it is not the complement of word 0 comes from ranks
@@ -7,6 +7,7 @@
 //   word 3   teams of these ranks that are idle here, by number
 //   word 4   numbers of teams that are vacant here
 //   word 5   at rank 0 the key of a new team, elsewhere ones
+//   word 6   at rank 0 the page at which the search for a context begins, elsewhere ones
 //
 // So every rank computes the same verdict from the result alone: the idle team with the lowest
 // number is taken; without one a new team gets the lowest vacant number, or none, and then ends with
@@ -26,7 +27,7 @@ using TeamNumber = std::uint32_t;
 inline constexpr TeamNumber team_numbers = 64;
 
 struct SetupOffer {
-  using Words = std::array<std::uint64_t, 6>;
+  using Words = std::array<std::uint64_t, 7>;
 
   std::uint64_t signature = 0;
   bool able = true;   ///< nothing is known here that prevents a group
@@ -35,6 +36,7 @@ struct SetupOffer {
   std::uint64_t idle = 0;
   std::uint64_t vacant = 0;
   std::optional<TeamKey> key{}; ///< only at rank 0
+  std::uint16_t page = 0;       ///< counts at rank 0
 
   [[nodiscard]] Words words() const;
 };
@@ -48,6 +50,7 @@ struct SetupVerdict {
   std::optional<TeamNumber> idle;   ///< the team that is taken
   std::optional<TeamNumber> vacant; ///< number of a new one, if there is no idle one
   TeamKey key = 0;                  ///< of a new one
+  std::uint16_t page = 0;           ///< where its search for a context begins
 
   /// `all`: the AND of all ranks' words.
   [[nodiscard]] static SetupVerdict from(const SetupOffer::Words& all);
