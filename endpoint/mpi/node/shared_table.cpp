@@ -239,7 +239,7 @@ void SharedTable::Lock::set_place(NodeSet nodes, const SetPlace& place) const {
     return;
   }
   Memory& memory = *table_.memory_;
-  const std::uint32_t at = memory.next_set++ % memory.sets.size();
+  const std::size_t at = memory.next_set++ % memory.sets.size();
   memory.sets[at].place = place;
   memory.sets[at].nodes = nodes;
 }
