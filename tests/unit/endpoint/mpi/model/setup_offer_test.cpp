@@ -44,6 +44,14 @@ TEST(SetupOffer, WithoutACommonOneANewTeamGetsTheLowestVacantNumberAndTheKeyOfRa
   EXPECT_EQ(verdict.key, 77U);
 }
 
+TEST(SetupOffer, ThePageIsThatOfRankZero) {
+  SetupOffer first = offer(0, ones, 77);
+  first.page = 9;
+  SetupOffer second = offer(0, ones);
+  second.page = 6;
+  EXPECT_EQ(verdict_of({second, first}).page, 9U);
+}
+
 TEST(SetupOffer, ARankThatOffersNothingLeavesANewTeamWithoutANumber) {
   const auto verdict = verdict_of({offer(0b1, ones, 77), offer(0, 0)});
   EXPECT_EQ(verdict.idle, std::nullopt);
