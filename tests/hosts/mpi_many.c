@@ -7,6 +7,7 @@
  *                            the ranks, even and odd halves of these), COPIES of each; prints every
  *                            sum
  *   mpi_many turns COUNT     the same communicators one after the other, COUNT times: made, called, freed
+ *   mpi_many sides COUNT     the even and the odd ranks at the same time, COUNT calls, after one of all
  *   mpi_many threads COUNT   four threads, each COUNT times, at the same time
  *   mpi_many long            a duplicate with long allreduces, another one with short ones
  *   mpi_many dies            rank 3 dies while the others set up a duplicate
@@ -115,6 +116,21 @@ static void grid(int copies, int rank) {
   while (count > 0) {
     MPI_Comm_free(&all[--count]);
   }
+}
+
+/* One of the two ranks of each node is on each side, with a leader of its own. */
+static void sides(int count, int rank) {
+  MPI_Comm side;
+  MPI_Comm node;
+  int here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &here);
+  MPI_Comm_free(&node);
+  MPI_Comm_split(MPI_COMM_WORLD, here, rank, &side);
+  for (int i = 0; i < count; ++i) {
+    sum(i == 0 ? MPI_COMM_WORLD : side, i);
+  }
+  MPI_Comm_free(&side);
 }
 
 /* Of a thread. */
@@ -226,6 +242,8 @@ int main(int argc, char** argv) {
     grid(count, rank);
   } else if (strcmp(what, "turns") == 0) {
     turns(count, rank);
+  } else if (strcmp(what, "sides") == 0) {
+    sides(count, rank);
   } else if (strcmp(what, "threads") == 0 && level == MPI_THREAD_MULTIPLE) {
     in_threads(count);
   } else if (strcmp(what, "long") == 0) {

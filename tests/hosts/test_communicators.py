@@ -55,11 +55,39 @@ def test_ranks_that_run_ahead_get_and_give_all_results(lab):
     cluster.nothing_left()
 
 
-def test_many_communicators_live_at_the_same_time(lab):
-    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=256)
+def groups_made(lab):
+    return set(re.findall(r"group '?(mpi-\w+)", lab.managers[0].log_text()))
+
+
+def test_many_communicators_live_at_the_same_time_on_a_few_trees(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=64)
     count = 100  # more than there are numbers of teams
-    _, err = run(cluster, ["live", count])
+    # A program that requires the network waits for the next tree.
+    _, err = run(cluster, ["live", count], TRIBUTARY_MPI_REQUIRE=1)
     assert summary(err) == (8 * 2 * count, 8 * 2 * count), err
+    # A tree of 128 serves nine, and up to four are asked for at once.
+    assert len(groups_made(lab)) <= count / 9 + 5, groups_made(lab)
+    cluster.nothing_left()
+
+
+def test_communicators_that_find_no_ids_are_counted_and_have_right_results(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1)
+    count = 20
+    _, err = run(cluster, ["live", count])
+    here, calls = summary(err)
+    # Nine have ids in both of their calls.
+    assert calls == 8 * 2 * count and 8 * 2 * 9 <= here < calls, err
+    assert "no tree of its nodes had room" in err, err
+    assert len(groups_made(lab)) == 1, groups_made(lab)
+    cluster.nothing_left()
+
+
+def test_leaders_in_different_processes_share_the_trees_of_their_nodes(lab):
+    # Two ranks on each of four nodes: even and odd ranks have other leaders on the same nodes.
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1)
+    _, err = run(cluster, ["sides", 20])
+    assert summary(err) == (8 * 20, 8 * 20), err
+    assert len(groups_made(lab)) == 1, groups_made(lab)
     cluster.nothing_left()
 
 

@@ -363,7 +363,7 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
                            .tie = static_cast<std::uint32_t>(verdict.key >> 32U)},
                           verdict.page);
   // A program that requires the network waits for trees that are asked for in the background.
-  constexpr std::chrono::milliseconds between_tries{200};
+  constexpr std::chrono::milliseconds between_tries{50};
   auto tries = runtime_.settings().require ? runtime_.settings().join_limit / between_tries : 0;
   bool may_finish_idle = true;
   bool may_wait = true;

@@ -326,6 +326,7 @@ void Trees::leave_all() {
     table.changed();
   }
   kept_.clear();
+  host_.reset(); // its thread does not outlive MPI
 }
 
 } // namespace tributary::mpi::intra_node
