@@ -47,6 +47,7 @@ FabricGroup::FabricGroup(Trees& trees, const contexts::Context& context,
     close();
     throw NoGroup(*refused);
   }
+  trees_.add(*this);
 }
 
 FabricGroup::~FabricGroup() { close(); }
@@ -72,6 +73,12 @@ tributary_group_options FabricGroup::options(const TreeFacts& facts) const {
 
 bool FabricGroup::has_wide_frames() const { return wide_; }
 
+bool FabricGroup::look() {
+  const Turn turn(host_);
+  // What has ended is reported to the call that comes next.
+  return group_ == nullptr || !follow() || seen_ == trees_.table().version();
+}
+
 bool FabricGroup::follow() {
   const std::uint64_t version = trees_.table().version();
   if (version == seen_) {
@@ -82,7 +89,7 @@ bool FabricGroup::follow() {
   {
     const auto lock = trees_.table().lock();
     if (lock->is_over(context_)) {
-      error_ = "the group of its tree has ended, at the fabric manager or because a node is gone";
+      fault_ = "the group of its tree has ended, at the fabric manager or because a node is gone";
       return false;
     }
     const contexts::Tree* const tree = lock->find(context_.tree);
@@ -97,7 +104,7 @@ bool FabricGroup::follow() {
   if (const int code = tributary_move(group_, &who); code == TRIBUTARY_ERR_TREE_IN_USE) {
     seen_ = version - 1; // another group of this host has yet to move: look again
   } else if (code != TRIBUTARY_OK) {
-    error_ = fmt::format("the group was moved to another tree, and cannot follow (error {})", code);
+    fault_ = fmt::format("the group was moved to another tree, and cannot follow (error {})", code);
     return false;
   } else {
     moves_ = moves;
@@ -123,6 +130,7 @@ FabricGroup::Outcome FabricGroup::begin_reduction(const Plan& plan, const std::b
                                                   std::byte* out, std::size_t elements) {
   const Turn turn(host_);
   if (!follow()) {
+    error_ = fault_;
     return Outcome::failed;
   }
   const int code =
@@ -135,6 +143,7 @@ FabricGroup::Outcome FabricGroup::begin_broadcast(std::byte* buffer, std::size_t
                                                   std::uint32_t from_node) {
   const Turn turn(host_);
   if (!follow()) {
+    error_ = fault_;
     return Outcome::failed;
   }
   const int code = tributary_broadcast_start(group_, buffer, bytes, TRIBUTARY_UINT8,
@@ -146,6 +155,7 @@ FabricGroup::Outcome FabricGroup::begin_broadcast(std::byte* buffer, std::size_t
 FabricGroup::Outcome FabricGroup::begin_barrier() {
   const Turn turn(host_);
   if (!follow()) {
+    error_ = fault_;
     return Outcome::failed;
   }
   const int code = tributary_barrier_start(group_, &request_);
@@ -163,6 +173,7 @@ FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
     {
       const Turn turn(host_);
       if (!follow()) {
+        error_ = fault_;
         return Outcome::failed;
       }
       code = tributary_wait(&request_, slice.count(), nullptr);
@@ -214,6 +225,7 @@ std::string FabricGroup::state() const {
 }
 
 void FabricGroup::close() {
+  trees_.remove(*this);
   if (group_ != nullptr) {
     const Turn turn(host_);
     if (request_ != nullptr) {

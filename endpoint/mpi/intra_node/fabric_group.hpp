@@ -18,7 +18,7 @@
 
 namespace tributary::mpi::intra_node {
 
-class FabricGroup {
+class FabricGroup final : private TreeUser {
 public:
   /// `places`: of the communicator's nodes in their set; `node`: this one among them. Takes over
   /// the context, which is free when the group is closed, and when this throws: NoGroup.
@@ -54,7 +54,8 @@ public:
 private:
   Outcome begun(int code);
   Outcome ended(int code);
-  /// Moves with the tree. False: it has ended; error() has the reason. Requires the turn.
+  bool look() override;
+  /// Moves with the tree. False: it has ended; `fault_` has the reason. Requires the turn.
   [[nodiscard]] bool follow();
   [[nodiscard]] tributary_group_options options(const contexts::TreeFacts& facts) const;
 
@@ -69,6 +70,7 @@ private:
   std::uint64_t seen_ = 0; ///< version of the table
   tributary_group* group_ = nullptr;
   tributary_request* request_ = nullptr;
+  std::string fault_; ///< written and read in a turn
   std::string error_;
 };
 

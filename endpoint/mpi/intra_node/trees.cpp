@@ -54,6 +54,10 @@ void Trees::open(contexts::ProcessId self, std::uint32_t spin_usec) {
   if (!host_) {
     host_ = std::make_unique<FabricHost>(settings_.interface, spin_usec);
   }
+  if (!watcher_.joinable()) {
+    ending_ = false;
+    watcher_ = quiet_thread([this] { watch(); });
+  }
 }
 
 void Trees::want(std::span<const contexts::Outcome::Wanted> wanted, const node::SetPlace& place,
@@ -69,10 +73,6 @@ void Trees::want(std::span<const contexts::Outcome::Wanted> wanted, const node::
 }
 
 void Trees::begin(TreeName name, const node::SetPlace& place, const Lock&) {
-  ending_ = false;
-  if (!watcher_.joinable()) {
-    watcher_ = quiet_thread([this] { watch(); });
-  }
   Kept& kept = kept_.emplace_back();
   kept.name = name;
   kept.place = place;
@@ -105,8 +105,13 @@ void Trees::join(Kept& kept) {
     } else if (refused) { // it was adopted, and others use it
       static_cast<void>(table->ended(kept.name));
     } else {
+      // Of one that was adopted, the processes that use it have the facts.
       is_known = table->ready(kept.name, facts_of(is)) ||
-                 (tree != nullptr && table->moved(kept.name, facts_of(is)));
+                 (tree != nullptr &&
+                  (tree->facts == facts_of(is) || table->moved(kept.name, facts_of(is))));
+      if (!is_known) {
+        static_cast<void>(table->ended(kept.name));
+      }
     }
     table.changed();
   }
@@ -201,6 +206,7 @@ void Trees::wait_for(TreeName name) {
 
 void Trees::watch() {
   std::uint32_t looks = 0;
+  std::uint64_t seen = table_->version();
   Lock lock(mutex_);
   while (!ending_) {
     changed_.wait_for(lock, between_looks, [this] { return ending_; });
@@ -217,12 +223,36 @@ void Trees::watch() {
     }
     lock.unlock();
     leave(std::move(gone));
+    follow(seen);
     lock.lock();
     if (++looks % looks_until_reap == 0) {
       static_cast<void>(table_->reap());
       adopt(lock);
     }
   }
+}
+
+void Trees::follow(std::uint64_t& seen) {
+  const std::uint64_t version = table_->version();
+  if (version == seen) {
+    return;
+  }
+  const std::lock_guard lock(users_mutex_);
+  bool all = true;
+  for (TreeUser* const user : users_) {
+    all = user->look() && all;
+  }
+  seen = all ? version : seen;
+}
+
+void Trees::add(TreeUser& user) {
+  const std::lock_guard lock(users_mutex_);
+  users_.insert(&user);
+}
+
+void Trees::remove(TreeUser& user) {
+  const std::lock_guard lock(users_mutex_);
+  users_.erase(&user);
 }
 
 bool Trees::look_at(Kept& kept) {

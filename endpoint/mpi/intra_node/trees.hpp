@@ -27,6 +27,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -40,6 +41,16 @@ struct MemberSettings {
   std::chrono::milliseconds join_limit{};
   /// Asks for in-switch results, or refuses them; nullopt: as the manager's file says.
   std::optional<bool> in_switch_results{};
+};
+
+/// Uses a part of a tree, and moves with it.
+class TreeUser {
+public:
+  /// The table has changed. Called on a thread of its own; false: to be called again.
+  [[nodiscard]] virtual bool look() = 0;
+
+protected:
+  ~TreeUser() = default;
 };
 
 class Trees {
@@ -65,6 +76,10 @@ public:
             contexts::NodeSet nodes);
   /// Waits until the tree, which this process wants, is ready. Throws NoGroup if it is refused.
   void wait_for(contexts::TreeName name);
+  /// From now on it is told of changes, also while its program computes.
+  void add(TreeUser& user);
+  /// It is not called any more afterwards.
+  void remove(TreeUser& user);
   /// Where the last agreement of these nodes ended: where the next one's search begins.
   [[nodiscard]] std::uint16_t page_of(contexts::NodeSet nodes);
   void learn_page(contexts::NodeSet nodes, std::uint16_t page);
@@ -91,6 +106,8 @@ private:
   /// Leaves the tree that was not used for longest; false without any.
   [[nodiscard]] bool make_room();
   void watch();
+  /// Tells the users of a version that is not `seen`.
+  void follow(std::uint64_t& seen);
   /// Whether it has ended.
   [[nodiscard]] bool look_at(Kept& kept);
   void adopt(const Lock& lock);
@@ -108,6 +125,8 @@ private:
   /// The last ones, for those that wait for them.
   std::deque<std::pair<contexts::TreeName, NoGroup>> refused_;
   std::map<contexts::NodeSet, std::uint16_t> pages_;
+  std::mutex users_mutex_; ///< never taken in a turn of the host
+  std::set<TreeUser*> users_;
   bool ending_ = false;
   std::thread watcher_;
 };
