@@ -122,6 +122,21 @@ bool NodeTable::retire(TreeName name) {
   return true;
 }
 
+bool NodeTable::withdraw(TreeName name) {
+  Tree* const tree = find_tree(name);
+  if (tree == nullptr || tree->state != TreeState::ready) {
+    return false;
+  }
+  tree->state = TreeState::retiring;
+  return true;
+}
+
+bool NodeTable::has_ready(NodeSet nodes) const {
+  return std::any_of(trees_.begin(), trees_.end(), [&](const Tree& tree) {
+    return is_in_place(tree) && tree.state == TreeState::ready && sets_[tree.pool] == nodes;
+  });
+}
+
 std::optional<TreeName> NodeTable::least_recently_used() const {
   const Tree* oldest = nullptr;
   for (const Tree& tree : trees_) {

@@ -482,12 +482,10 @@ std::optional<contexts::TreeName> Setup::take_outcome(const contexts::Outcome& o
     // Before the last agreement, after which another node's leader may already need an answer.
     use = put_together(verdict, has_long_parts);
   }
-  for (const auto& wanted : outcome.wanted) {
-    if (wanted.entry == 0 && !outcome.context) {
-      return wanted.name;
-    }
+  if (outcome.context || outcome.wanted.empty() || trees.table().lock()->has_ready(set_)) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return outcome.wanted.front().name;
 }
 
 intra_node::Watch::Reporter Setup::reporter(TeamKey key,

@@ -224,6 +224,13 @@ std::string FabricGroup::state() const {
   return line;
 }
 
+void FabricGroup::give_up() {
+  if (has_context_) {
+    static_cast<void>(trees_.table().lock()->withdraw(context_.tree));
+  }
+  close();
+}
+
 void FabricGroup::close() {
   trees_.remove(*this);
   if (group_ != nullptr) {

@@ -50,6 +50,8 @@ public:
   /// Gives the context back. Sends nothing, and waits for nobody: all nodes have their results.
   /// Of a step that is under way nothing is read or written afterwards.
   void close();
+  /// The same where the fabric has failed: nothing more of the tree is given out at this node.
+  void give_up();
 
 private:
   Outcome begun(int code);

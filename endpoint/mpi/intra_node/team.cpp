@@ -98,7 +98,7 @@ void Team::lead_step(const Call& call, std::size_t elements, const node::Idle& i
   compare_terms(call);
   add_up(call, elements);
   if (!through_fabric(call, elements, idle)) {
-    group_->close();
+    group_->give_up();
     if (call.what == Call::What::broadcast && call.from_node != node_) {
       fill_zero(arena_.part(0), elements);
     }
@@ -224,7 +224,11 @@ void Team::leave() {
   if (!leads()) {
     return;
   }
-  group_->close();
+  if (watch_ != nullptr && watch_->is_frozen()) {
+    group_->give_up();
+  } else {
+    group_->close();
+  }
   watch_.reset();
 }
 

@@ -266,7 +266,7 @@ bool Trees::look_at(Kept& kept) {
   if (tree == nullptr || tree->keeper != table_->self()) {
     return true;
   }
-  const bool retires = tree->state == contexts::TreeState::retiring;
+  const bool retires = tree->state == contexts::TreeState::retiring && !tree->is_used();
   if (has_ended || retires || (has_moved && !table->moved(kept.name, facts_of(is)))) {
     static_cast<void>(table->ended(kept.name));
     table.changed();
@@ -288,11 +288,6 @@ void Trees::adopt(const Lock& lock) {
       name = table->adopt(table_->self());
       if (!name) {
         return;
-      }
-      if (table->find(*name)->state == contexts::TreeState::retiring) {
-        static_cast<void>(table->ended(*name));
-        table.changed();
-        continue;
       }
       const contexts::NodeSet nodes = table->set_of(*name);
       place = table.place_in(nodes);
