@@ -374,6 +374,9 @@ void Runtime::end_world() {
   for (Communicator* const one : all_) {
     one->drain();
   }
+  if (trees_) {
+    trees_->make_no_room();
+  }
   // From here on no rank lacks a result of any communicator.
   PMPI_Barrier(MPI_COMM_WORLD);
   for (Communicator* const one : all_) {

@@ -56,6 +56,7 @@ void Trees::open(contexts::ProcessId self, std::uint32_t spin_usec) {
   }
   if (!watcher_.joinable()) {
     ending_ = false;
+    makes_no_room_ = false;
     watcher_ = quiet_thread([this] { watch(); });
   }
 }
@@ -156,6 +157,10 @@ void Trees::join_once(Kept& kept) {
 }
 
 bool Trees::make_room() {
+  Lock lock(mutex_);
+  if (makes_no_room_) {
+    return false;
+  }
   std::optional<TreeName> oldest;
   {
     const auto table = table_->lock();
@@ -164,7 +169,6 @@ bool Trees::make_room() {
       return false;
     }
   }
-  Lock lock(mutex_);
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
     return one.name == *oldest && one.state == Kept::State::ready;
   });
@@ -332,25 +336,30 @@ void Trees::learn_page(contexts::NodeSet nodes, std::uint16_t page) {
   }
 }
 
+void Trees::make_no_room() {
+  const Lock lock(mutex_);
+  makes_no_room_ = true;
+}
+
 void Trees::leave_all() {
+  make_no_room();
+  std::list<Kept> gone;
   {
     const Lock lock(mutex_);
     ending_ = true;
     changed_.notify_all();
+    gone.swap(kept_); // threads that join have their places still
   }
   if (watcher_.joinable()) {
     watcher_.join();
   }
-  for (Kept& kept : kept_) {
-    if (kept.thread.joinable()) {
-      kept.thread.join();
-    }
+  for (Kept& kept : gone) {
+    kept.thread.join();
     leave(kept);
     const auto table = table_->lock();
     static_cast<void>(table->ended(kept.name));
     table.changed();
   }
-  kept_.clear();
   host_.reset(); // its thread does not outlive MPI
 }
 

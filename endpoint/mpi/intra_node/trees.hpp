@@ -83,6 +83,9 @@ public:
   /// Where the last agreement of these nodes ended: where the next one's search begins.
   [[nodiscard]] std::uint16_t page_of(contexts::NodeSet nodes);
   void learn_page(contexts::NodeSet nodes, std::uint16_t page);
+  /// The program ends: a tree that is refused from now on is not asked for again in the place of
+  /// one that no communicator uses any more, for other nodes would not.
+  void make_no_room();
   /// Leaves all groups, and ends the threads. Blocks. No process of any node uses a context any
   /// more. Others can be wanted afterwards.
   void leave_all();
@@ -128,6 +131,7 @@ private:
   std::mutex users_mutex_; ///< never taken in a turn of the host
   std::set<TreeUser*> users_;
   bool ending_ = false;
+  bool makes_no_room_ = false;
   std::thread watcher_;
 };
 
