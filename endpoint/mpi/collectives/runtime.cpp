@@ -233,6 +233,7 @@ void Runtime::refused(const Refused& refused) {
     say(require_text);
   }
 }
+
 std::string Runtime::some_refusal() {
   int rank = 0;
   int nobody = 0;
@@ -249,6 +250,7 @@ std::string Runtime::some_refusal() {
   PMPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, lowest, MPI_COMM_WORLD);
   return text.data();
 }
+
 std::optional<Knowledge> Runtime::known_of(const std::vector<std::uint32_t>& nodes) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(nodes);

@@ -27,22 +27,6 @@ constexpr std::uint32_t spines = 2;
 constexpr std::uint32_t hosts_per_leaf = 6;
 constexpr std::uint32_t host_count = leaves * hosts_per_leaf;
 
-Topology small_fabric() {
-  Topology topology;
-  for (std::uint32_t i = 0; i < leaves + spines; ++i) {
-    topology.add_switch();
-  }
-  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-    for (std::uint32_t h = 0; h < hosts_per_leaf; ++h) {
-      topology.add_host(leaf, 500);
-    }
-    for (std::uint32_t spine = 0; spine < spines; ++spine) {
-      topology.connect(leaf, leaves + spine, 1000);
-    }
-  }
-  return topology;
-}
-
 ManagedOptions short_lives() {
   ManagedOptions options;
   options.hello_interval_ns = 20 * ms;
@@ -63,7 +47,8 @@ ManagedOptions short_lives() {
 class ComeAndGo {
 public:
   explicit ComeAndGo(std::uint64_t seed)
-      : random_(Random(seed).fork(30)), managed_(small_fabric(), short_lives(), seed) {
+      : random_(Random(seed).fork(30)),
+        managed_(leaves_and_spines(leaves, spines, hosts_per_leaf), short_lives(), seed) {
     announce_all();
   }
 

@@ -16,6 +16,32 @@ constexpr std::string_view the_job = "job";
 
 } // namespace
 
+Topology leaves_and_spines(std::uint32_t leaves, std::uint32_t spines, std::uint32_t hosts) {
+  Topology topology;
+  for (std::uint32_t i = 0; i < leaves + spines; ++i) {
+    topology.add_switch();
+  }
+  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
+    for (std::uint32_t h = 0; h < hosts; ++h) {
+      topology.add_host(leaf, 500);
+    }
+    for (std::uint32_t spine = 0; spine < spines; ++spine) {
+      topology.connect(leaf, leaves + spine, 1000);
+    }
+  }
+  return topology;
+}
+
+ManagedOptions patient_options() {
+  constexpr std::uint64_t hour_ns = 3'600'000'000'000;
+  ManagedOptions options;
+  options.manager.groups.default_multicast_limit = max_trees;
+  options.manager.groups.lease_ns = hour_ns;
+  options.manager.groups.join_limit_ns = hour_ns;
+  options.manager.groups.leave_limit_ns = hour_ns;
+  return options;
+}
+
 ManagedFabric::ManagedFabric(Topology topology, const ManagedOptions& options, std::uint64_t seed)
     : options_(options), random_(Random(seed).fork(77)),
       fabric_(std::move(topology), options.fabric, seed) {

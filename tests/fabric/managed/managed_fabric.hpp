@@ -43,6 +43,12 @@ struct ManagedOptions {
   bool open_edges = false;
 };
 
+/// Every leaf is connected to every spine, and has `hosts` hosts. Switches: the leaves first.
+[[nodiscard]] Topology leaves_and_spines(std::uint32_t leaves, std::uint32_t spines,
+                                         std::uint32_t hosts);
+/// For groups that no limit and no lease ends: members of the virtual fabric renew none.
+[[nodiscard]] ManagedOptions patient_options();
+
 class ManagedFabric final : turns::Environment {
 public:
   ManagedFabric(Topology topology, const ManagedOptions& options, std::uint64_t seed);

@@ -20,33 +20,6 @@ using testing::IsEmpty;
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t s = 1'000'000'000;
 
-/// Every leaf is connected to every spine. Switches: the leaves first.
-Topology leaves_and_spines(std::uint32_t leaves, std::uint32_t spines, std::uint32_t hosts) {
-  Topology topology;
-  for (std::uint32_t i = 0; i < leaves + spines; ++i) {
-    topology.add_switch();
-  }
-  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-    for (std::uint32_t h = 0; h < hosts; ++h) {
-      topology.add_host(leaf, 500);
-    }
-    for (std::uint32_t spine = 0; spine < spines; ++spine) {
-      topology.connect(leaf, leaves + spine, 1000);
-    }
-  }
-  return topology;
-}
-
-ManagedOptions patient_options() {
-  ManagedOptions options;
-  options.manager.groups.default_multicast_limit = max_trees;
-  // Members of the virtual fabric renew no leases.
-  options.manager.groups.lease_ns = 3600 * s;
-  options.manager.groups.join_limit_ns = 3600 * s;
-  options.manager.groups.leave_limit_ns = 3600 * s;
-  return options;
-}
-
 std::vector<HostIndex> hosts_from(std::uint32_t first, std::uint32_t count) {
   std::vector<HostIndex> hosts(count);
   std::iota(hosts.begin(), hosts.end(), first);

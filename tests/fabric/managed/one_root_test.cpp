@@ -22,32 +22,6 @@ constexpr std::uint32_t spines = 3;
 constexpr std::uint32_t hosts_per_leaf = 4;
 constexpr HostIndex root = 0; ///< at the first leaf
 
-Topology small_fabric() {
-  Topology topology;
-  for (std::uint32_t i = 0; i < leaves + spines; ++i) {
-    topology.add_switch();
-  }
-  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
-    for (std::uint32_t h = 0; h < hosts_per_leaf; ++h) {
-      topology.add_host(leaf, 500);
-    }
-    for (std::uint32_t spine = 0; spine < spines; ++spine) {
-      topology.connect(leaf, leaves + spine, 1000);
-    }
-  }
-  return topology;
-}
-
-ManagedOptions patient_options() {
-  ManagedOptions options;
-  options.manager.groups.default_multicast_limit = max_trees;
-  // Members of the virtual fabric renew no leases.
-  options.manager.groups.lease_ns = 3600 * s;
-  options.manager.groups.join_limit_ns = 3600 * s;
-  options.manager.groups.leave_limit_ns = 3600 * s;
-  return options;
-}
-
 /// The root and some others, in any order from rank 1 on.
 std::vector<HostIndex> members(Random& random) {
   std::vector<HostIndex> hosts;
@@ -64,7 +38,8 @@ TEST(one_root, forty_groups_reduce_while_trees_move_and_switches_and_the_manager
   constexpr std::uint32_t wanted = 40;
   for (std::uint64_t seed = 1; seed <= 10 / TRIBUTARY_SEED_DIVISOR; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
-    ManagedFabric managed(small_fabric(), patient_options(), seed);
+    ManagedFabric managed(leaves_and_spines(leaves, spines, hosts_per_leaf), patient_options(),
+                          seed);
     ManagedGroups groups(managed, seed);
     groups.ask_for_root(0);
     Random random = Random(seed).fork(35);
