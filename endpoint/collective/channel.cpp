@@ -11,8 +11,8 @@ namespace tributary::collective {
 
 namespace {
 
-/// For a group of eight the default capacity; else room for one frame per reduction and tree, and
-/// as much again.
+/// For few reductions in flight the default capacity; else room for one frame per reduction and
+/// tree, and as much again.
 std::size_t outbox_room(const GroupParameters& p) {
   const std::size_t frames = p.in_switch ? 2 : 1; // the root contributes, too
   return std::max(Outbox::capacity, 2 * frames * p.slots * std::bit_ceil(p.tree_count()));
@@ -24,15 +24,25 @@ Channel::Channel(const GroupParameters& p, Outbox* shared)
     : parameters(p),
       own_outbox(shared == nullptr ? std::make_unique<Outbox>(outbox_room(p)) : nullptr),
       outbox(shared == nullptr ? *own_outbox : *shared), completions(p.slots),
-      flight(p.slots > reductions_per_tree
+      flight(p.ids_of_tree() > reductions_per_tree
                  ? std::make_unique<Flight>(p.slots, p.window, retry_backoff_limit * p.retry_ns)
-                 : nullptr) {
+                 : nullptr),
+      kept_ids(p.slots) {
   prepare_headers();
 }
 
 void Channel::move_to(const GroupParameters& p) {
   parameters = p;
   prepare_headers();
+}
+
+void Channel::resize(std::uint32_t ids) {
+  parameters.slots = ids;
+  parameters.window = std::min(parameters.window, ids);
+  completions.resize(ids);
+  if (flight != nullptr) {
+    flight->resize(ids);
+  }
 }
 
 void Channel::prepare_headers() {
@@ -120,8 +130,12 @@ std::optional<TreeIndex> Channel::admit(const wire::ReductionFrame& frame, bool 
   }
   if (!wire::is_supported(frame.word.op) ||
       frame.word.rc > static_cast<std::uint8_t>(wire::ResultCode::op_mismatch) ||
-      frame.reduction.value >= parameters.slots) {
+      frame.reduction.value >= parameters.ids_of_tree()) {
     ++statistics.malformed;
+    return std::nullopt;
+  }
+  if (place_of(frame.reduction) >= kept_ids) { // below the range it wraps
+    ++statistics.foreign;
     return std::nullopt;
   }
   return tree;

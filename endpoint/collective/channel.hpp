@@ -27,14 +27,30 @@ struct Channel {
   Outbox& outbox;
   CompletionQueue completions;
   PieceNumber next_piece = 0;
-  std::unique_ptr<Flight> flight; ///< null with eight reductions in flight
+  std::unique_ptr<Flight> flight; ///< null on trees of eight ids
+  /// Ids whose frames it takes: those of its range, and at a root after `resize` the former ones.
+  std::uint32_t kept_ids;
 
   /// Sets the group's parameters from now on.
   void move_to(const GroupParameters& p);
+  /// Uses the first `ids` ids of the range from now on. Requires that no piece is in flight, and no
+  /// completion waits.
+  void resize(std::uint32_t ids);
 
   [[nodiscard]] std::size_t tree_count() const { return parameters.tree_count(); }
   [[nodiscard]] ReductionId id_of(PieceNumber piece) const {
-    return reduction_of(piece, parameters.slots);
+    return id_at(reduction_of(piece, parameters.slots).value);
+  }
+  /// The place of an id in the range, from 0: state of reductions is stored by place.
+  [[nodiscard]] std::size_t place_of(ReductionId id) const {
+    return std::size_t{id.value} - parameters.first_id.value;
+  }
+  [[nodiscard]] ReductionId id_at(std::size_t place) const {
+    return ReductionId{static_cast<std::uint8_t>(parameters.first_id.value + place)};
+  }
+  /// The place of a piece in the range.
+  [[nodiscard]] std::size_t place_of_piece(PieceNumber piece) const {
+    return static_cast<std::size_t>(piece) & (parameters.slots - 1);
   }
   /// Whether the window and the outbox have room for another piece.
   [[nodiscard]] bool has_room() const {
@@ -43,8 +59,8 @@ struct Channel {
   /// Calls `f(id)` for all ids whose piece may be in flight.
   template <typename F> void for_each_in_flight(F&& f) const {
     if (flight == nullptr) {
-      for (std::uint8_t i = 0; i < reductions_per_tree; ++i) {
-        f(ReductionId{i});
+      for (std::size_t place = 0; place < parameters.slots; ++place) {
+        f(id_at(place));
       }
       return;
     }
@@ -76,7 +92,7 @@ struct Channel {
   }
   /// When to ask for it because a later one has completed; `never` without such a sign of loss.
   [[nodiscard]] TimeNs overdue_at(ReductionId id) const {
-    return flight == nullptr ? never : flight->overdue_at(id);
+    return flight == nullptr ? never : flight->overdue_at(place_of(id));
   }
 
   /// Puts one frame for one tree into the outbox, or counts that it was full.
@@ -90,9 +106,9 @@ struct Channel {
                    std::uint64_t signature = 0);
   void send_on_all(ReductionId id, const wire::ReductionWord& word, const WideOperand& vector,
                    std::uint64_t signature = 0);
-  /// The tree on which a frame arrived, if it bears the group's VNI and cookie and a known opcode,
-  /// and is not one of this host's own; otherwise nullopt, and it is counted. `in_switch`: frames
-  /// with an arm bear this host's address where the switch made them.
+  /// The tree on which a frame arrived, if it bears the group's VNI and cookie, a known opcode and
+  /// an id that it has state of, and is not one of this host's own; otherwise nullopt, and it is
+  /// counted. `in_switch`: frames with an arm bear this host's address where the switch made them.
   [[nodiscard]] std::optional<TreeIndex> admit(const wire::ReductionFrame& frame,
                                                bool in_switch = false);
   /// Hands a finished piece to its owner.

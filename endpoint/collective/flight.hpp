@@ -91,6 +91,13 @@ public:
     sum_ = 0;
   }
 
+  /// The member has fewer ids from now on. Requires that nothing is in flight.
+  void resize(std::size_t slots) {
+    pieces_.resize(slots);
+    most_ = std::min(most_, slots);
+    width_ = std::min(width_, most_);
+  }
+
   /// The piece was asked for again, by this member or by the root: restarts its timer.
   void asked(PieceNumber piece, TimeNs now) {
     Piece& each = at(piece);
@@ -106,9 +113,9 @@ public:
       completed_ = 0;
     }
   }
-  /// When to ask for the piece of this id; `never` without a sign that it was lost.
-  [[nodiscard]] TimeNs overdue_at(ReductionId id) const {
-    const Piece& each = pieces_[id.value];
+  /// When to ask for the piece at this place of the range; `never` without a sign that it was lost.
+  [[nodiscard]] TimeNs overdue_at(std::size_t place) const {
+    const Piece& each = pieces_[place];
     return each.in_flight ? each.overdue_at : never;
   }
   /// Pieces from this one on may be in flight, and none below.

@@ -54,9 +54,18 @@ std::string fault_of(const GroupParameters& p) {
                        seconds_of(p.member_timeout_ns), least_member_timeout_retries,
                        seconds_of(least_member_timeout_retries * p.retry_ns));
   }
-  if (p.slots < reductions_per_tree || p.slots > most_reductions_per_tree ||
-      !std::has_single_bit(p.slots)) {
-    return fmt::format("{} reductions in flight: there can be 8, 16, 32, 64 or 128", p.slots);
+  const std::uint32_t ids = p.ids_of_tree();
+  if (ids < reductions_per_tree || ids > most_reductions_per_tree || !std::has_single_bit(ids)) {
+    return fmt::format("{} reductions in flight: there can be 8, 16, 32, 64 or 128", ids);
+  }
+  if (!std::has_single_bit(p.slots)) {
+    return fmt::format("a range of {} ids: there can be 1, 2, 4 ... up to the tree's {}", p.slots,
+                       ids);
+  }
+  if (p.first_id.value + p.slots > ids) {
+    return fmt::format("ids {} to {}: the tree has the ids 0 to {}; give all members a range of "
+                       "these",
+                       p.first_id.value, p.first_id.value + p.slots - 1, ids - 1);
   }
   if (p.is_wide() &&
       (!wire::is_wide_payload(p.payload) || p.payload % wire::wide_payload_step != 0)) {
@@ -64,7 +73,8 @@ std::string fault_of(const GroupParameters& p) {
                        p.payload, wire::wide_payload_step,
                        wire::most_wide_payload / wire::wide_payload_step * wire::wide_payload_step);
   }
-  if (p.dialect == Dialect::cxi && (p.slots != reductions_per_tree || p.is_wide())) {
+  if (p.dialect == Dialect::cxi &&
+      (p.slots != reductions_per_tree || ids != reductions_per_tree || p.is_wide())) {
     return "cxi hosts know eight reductions in flight and frames of 32 bytes; leave slots and "
            "payload "
            "as they are, or use the native dialect";

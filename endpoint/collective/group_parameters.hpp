@@ -72,8 +72,14 @@ struct GroupParameters {
   bool sends_marks = false;
   /// First sequence of the root, 0 to 1021.
   SequenceNumber first_sequence{0};
-  /// S, the reductions in flight: 8, or up to 128 where the group's trees have as many slots.
+  /// Reductions in flight: the ids of the group's trees that its members use, a power of two. All
+  /// of them, which are S: 8, or up to 128 where the trees have as many slots; or a range that
+  /// others do not use (a context), down to one id.
   std::uint32_t slots = reductions_per_tree;
+  /// The first id of the range.
+  ReductionId first_id{0};
+  /// S of the trees where the members use a range of their ids; 0: S is `slots`.
+  std::uint32_t tree_slots = 0;
   /// How many pieces this member may have in flight, at most S: fewer where it cannot receive that
   /// many in one burst. At least 1.
   std::uint32_t window = most_reductions_per_tree;
@@ -86,6 +92,8 @@ struct GroupParameters {
   bool in_switch = false;
 
   [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
+  /// S of the trees.
+  [[nodiscard]] std::uint32_t ids_of_tree() const { return tree_slots == 0 ? slots : tree_slots; }
   [[nodiscard]] TreeNumber tree_at(TreeIndex index) const { return index == 0 ? tree : *twin; }
   /// Whether vectors travel in wide frames.
   [[nodiscard]] bool is_wide() const { return payload > sizeof(wire::Payload); }

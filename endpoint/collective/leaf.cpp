@@ -31,9 +31,9 @@ Leaf::Leaf(const GroupParameters& parameters, Outbox* shared)
       all_members_(signature_sum_of(parameters)), slots_(parameters.slots) {}
 
 bool Leaf::can_inject() const {
-  const ReductionId id = channel_.id_of(channel_.next_piece);
-  return phase_ == Phase::active && !failure_ && slots_[id.value].state == State::idle &&
-         !channel_.completions.holds(id) && channel_.has_room();
+  const std::size_t place = channel_.place_of_piece(channel_.next_piece);
+  return phase_ == Phase::active && !failure_ && slots_[place].state == State::idle &&
+         !channel_.completions.holds(place) && channel_.has_room();
 }
 
 bool Leaf::is_idle() const {
@@ -58,7 +58,7 @@ PieceNumber Leaf::begin(const Operand& operand, const WideOperand& vector, CallM
   const PieceNumber piece = channel_.next_piece++;
   const ReductionId id = channel_.id_of(piece);
   channel_.begin(piece, now);
-  Slot& slot = slots_[id.value];
+  Slot& slot = slots_[channel_.place_of(id)];
   slot.state = State::waiting_for_arm;
   slot.piece = piece;
   slot.own = operand;
@@ -107,7 +107,7 @@ void Leaf::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
   if (!channel_.parameters.in_switch || !is_sum(frame.signature)) {
     root_understands_marks_ = frame.signature == root_understands_marks;
   }
-  Slot& slot = slots_[frame.reduction.value];
+  Slot& slot = slots_[channel_.place_of(frame.reduction)];
   bool result = is_result_for(slot, word, vector);
   if (result && channel_.parameters.in_switch && !includes_all(slot, frame)) {
     ++statistics.refused;
@@ -366,7 +366,7 @@ void Leaf::poll(TimeNs now) {
     return;
   }
   channel_.for_each_in_flight([&](ReductionId id) {
-    Slot& slot = slots_[id.value];
+    Slot& slot = slots_[channel_.place_of(id)];
     if (now >= slot.request_at) {
       request_result(id, slot, now);
     } else if (now >= overdue_at(id, slot)) {
@@ -399,7 +399,7 @@ TimeNs Leaf::next_deadline() const {
   }
   TimeNs deadline = std::min(leaving_ends_, root_missing_at());
   channel_.for_each_in_flight([&](ReductionId id) {
-    const Slot& slot = slots_[id.value];
+    const Slot& slot = slots_[channel_.place_of(id)];
     deadline = std::min({deadline, slot.request_at, overdue_at(id, slot)});
   });
   return deadline;
@@ -451,15 +451,14 @@ void Leaf::send_leave(ReductionId id, const Slot& slot, TimeNs now) {
 }
 
 Status Leaf::status() const {
-  Status status(slots_.size());
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  Status status(channel_.parameters.slots);
+  for (std::size_t i = 0; i < status.size(); ++i) {
     const Slot& slot = slots_[i];
     ReductionStatus& entry = status[i];
+    entry.id = channel_.id_at(i);
     switch (slot.state) {
     case State::idle:
-      entry.waiting = channel_.completions.holds(ReductionId{static_cast<std::uint8_t>(i)})
-                          ? Waiting::for_owner
-                          : Waiting::idle;
+      entry.waiting = channel_.completions.holds(i) ? Waiting::for_owner : Waiting::idle;
       break;
     case State::waiting_for_arm: entry.waiting = Waiting::for_arm; break;
     case State::waiting_for_result:

@@ -109,7 +109,9 @@ public:
   [[nodiscard]] Status status() const;
 
   /// The newest piece of this id.
-  [[nodiscard]] PieceNumber newest_piece(ReductionId id) const { return slots_[id.value].piece; }
+  [[nodiscard]] PieceNumber newest_piece(ReductionId id) const {
+    return slots_[channel_.place_of(id)].piece;
+  }
 
   /// Prefetches the memory that `receive` and `inject` will touch for this reduction, for callers
   /// that serve thousands of leaves in a row.
@@ -120,7 +122,7 @@ public:
       }
     };
     ask_for(&channel_, sizeof channel_);
-    ask_for(&slots_[id.value], sizeof(Slot));
+    ask_for(&slots_[channel_.place_of(id)], sizeof(Slot));
   }
 
   [[nodiscard]] Channel& channel() { return channel_; }

@@ -2,6 +2,7 @@
 
 #include "endpoint/collective/received_frame.hpp"
 
+#include <bit>
 #include <cassert>
 #include <stdexcept>
 
@@ -55,7 +56,8 @@ std::optional<Completion> Member::take_completion() { return channel_of(role_).c
 
 bool Member::receive(std::span<const std::byte> bytes, TimeNs now) {
   const GroupParameters& group = parameters();
-  if (ReceivedFrame read; read_frame(bytes, group.ethertype, group.slots, group.payload, read)) {
+  if (ReceivedFrame read;
+      read_frame(bytes, group.ethertype, group.ids_of_tree(), group.payload, read)) {
     std::visit([&](auto& role) { role.receive(read.frame, now, read.vector); }, role_);
     return true;
   }
@@ -87,11 +89,22 @@ void Member::move_to(const GroupParameters& p, TimeNs now) {
   const GroupParameters& before = parameters();
   if (p.rank != before.rank || p.size != before.size || p.root_rank != before.root_rank ||
       p.nid != before.nid || p.dialect != before.dialect || p.slots != before.slots ||
+      p.first_id != before.first_id || p.ids_of_tree() != before.ids_of_tree() ||
       p.payload != before.payload) {
     throw std::invalid_argument("a group moves with its members and its root, or not at all");
   }
   std::visit([&](auto& role) { role.move_to(p, now); }, role_);
 }
+
+void Member::resize(std::uint32_t ids) {
+  assert(is_idle() && std::has_single_bit(ids) && ids <= parameters().slots);
+  channel_of(role_).resize(ids);
+  if (!is_root()) {
+    channel_of(role_).kept_ids = ids; // no member asks it
+  }
+}
+
+std::uint32_t Member::kept_ids() const { return channel_of(role_).kept_ids; }
 
 const std::optional<Failure>& Member::failure() const {
   return std::visit(

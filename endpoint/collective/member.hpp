@@ -17,7 +17,8 @@
 //
 // All members must inject the same operators in the same order. Up to eight pieces are in flight,
 // or as many as the group has slots and the window allows (flight.hpp); they finish in any order;
-// with S slots piece k + S may begin once piece k's completion was taken. Times must not run
+// with n slots piece k + n may begin once piece k's completion was taken. Groups that share a tree
+// have ranges of its ids that do not overlap, and cookies of their own. Times must not run
 // backwards. A member belongs to one thread at a time.
 //
 // The rules are in root.hpp and leaf.hpp, with an explanation in docs/protocol/collective.md.
@@ -75,6 +76,15 @@ public:
   /// for again on the new ones. Throws std::invalid_argument when the parameters are faulty, or of
   /// another group.
   void move_to(const GroupParameters& parameters, TimeNs now);
+
+  /// Uses only the first `ids` ids of its range from the next piece on. All members do so before
+  /// the same piece. The root continues to answer requests for results under the other ids for as
+  /// long as frames of these are handed in: until they are another context's. Requires `is_idle()`,
+  /// and a power of two that is at most `slots`.
+  void resize(std::uint32_t ids);
+  /// Ids from the first of the range on whose frames it takes: `slots`, and at a root that was
+  /// resized the former ones.
+  [[nodiscard]] std::uint32_t kept_ids() const;
 
   /// Why the group has ended, if it has: a member was missing for the member time-out, members
   /// called with different counts, or the owner called `fail`. Nothing completes any more;

@@ -1,7 +1,8 @@
 // One piece: what a member puts into, and gets out of, one reduction frame. Pieces of a group are
 // numbered from 0 in the order in which they are injected, the same at every member; piece k
-// travels under reduction id k mod S, where S is the group's number of slots, 8 unless its trees
-// have more. It is four words, or a vector (wide_operand.hpp).
+// travels under reduction id f + k mod n, where n is the group's number of slots, 8 unless its
+// trees have more or it shares them, and f the first id of its range, 0 unless it shares them. It
+// is four words, or a vector (wide_operand.hpp).
 #pragma once
 
 #include "tributary/reduce/accumulator.hpp"
@@ -14,7 +15,7 @@ namespace tributary::collective {
 
 using PieceNumber = std::uint64_t;
 
-/// `slots`: a power of two.
+/// The id of a piece in a range that begins at 0. `slots`: a power of two.
 constexpr ReductionId reduction_of(PieceNumber piece, std::size_t slots = reductions_per_tree) {
   return ReductionId{static_cast<std::uint8_t>(piece & (slots - 1))};
 }

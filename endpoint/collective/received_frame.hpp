@@ -16,7 +16,7 @@ struct ReceivedFrame {
   WideView vector;            ///< payload of a wide frame
 };
 
-/// Reads a frame of a group with `slots` reductions in flight and at most `payload` bytes of
+/// Reads a frame of a group on trees with `slots` ids and at most `payload` bytes of
 /// payload. Returns false where it is none; `out` is then unspecified.
 [[nodiscard]] inline bool read_frame(std::span<const std::byte> bytes, std::uint16_t ethertype,
                                      std::size_t slots, std::size_t payload, ReceivedFrame& out) {

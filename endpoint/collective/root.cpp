@@ -17,9 +17,9 @@ Root::Root(const GroupParameters& parameters, Outbox* shared)
 }
 
 bool Root::can_inject() const {
-  const ReductionId id = channel_.id_of(channel_.next_piece);
-  return phase_ == Phase::active && !failure_ && !slots_[id.value].in_progress &&
-         !channel_.completions.holds(id) && channel_.has_room();
+  const std::size_t place = channel_.place_of_piece(channel_.next_piece);
+  return phase_ == Phase::active && !failure_ && !slots_[place].in_progress &&
+         !channel_.completions.holds(place) && channel_.has_room();
 }
 
 bool Root::is_idle() const {
@@ -45,7 +45,7 @@ PieceNumber Root::begin(const Operand& operand, const WideOperand& vector, CallM
   const GroupParameters& group = channel_.parameters;
   const PieceNumber piece = channel_.next_piece++;
   const ReductionId id = channel_.id_of(piece);
-  Slot& slot = slots_[id.value];
+  Slot& slot = slots_[channel_.place_of(id)];
   channel_.begin(piece, now, std::ranges::any_of(slot.gathered, [](const Gathered& gathered) {
                    return gathered.count > 0;
                  }));
@@ -100,7 +100,7 @@ void Root::receive(const wire::ReductionFrame& frame, TimeNs now, const WideView
     }
     return;
   }
-  Slot& slot = slots_[frame.reduction.value];
+  Slot& slot = slots_[channel_.place_of(frame.reduction)];
   if (word.count == 0 && word.retry()) {
     if (word.seqno == word.resno) {
       answer_request(frame.reduction, slot, word.resno, now);
@@ -158,7 +158,7 @@ void Root::poll(TimeNs now) {
     return;
   }
   channel_.for_each_in_flight([&](ReductionId id) {
-    Slot& slot = slots_[id.value];
+    Slot& slot = slots_[channel_.place_of(id)];
     if (failure_ || !slot.in_progress) {
       return;
     }
@@ -174,7 +174,7 @@ void Root::poll(TimeNs now) {
 TimeNs Root::next_deadline() const {
   TimeNs deadline = std::min(leaving_ends_, notify_failure_at_);
   channel_.for_each_in_flight([&](ReductionId id) {
-    const Slot& slot = slots_[id.value];
+    const Slot& slot = slots_[channel_.place_of(id)];
     if (slot.in_progress) {
       deadline = std::min(deadline, slot.retry_at);
       if (!slot.calls_roll) {

@@ -32,6 +32,8 @@
 //   retry timer                         the same; the interval doubles, up to 32 times the first
 //   request for the last result         the same, whether a reduction is in progress or not, and
 //                                       not more often than one retry interval
+//   request for a sequence that was     the same, while no reduction is in progress: the leaf
+//     opened without the last vector      missed that vector
 //
 // Vectors. A piece that travels in wide frames is gathered by the kernels that switches have
 // (tributary/reduce/wide_kernel.hpp), and its result is kept and replayed like any other. Frames
@@ -141,7 +143,7 @@ public:
   /// The vector of the last result of this id, until its next one completes; none if that was four
   /// words.
   [[nodiscard]] WideView last_vector(ReductionId id) const {
-    const WideOperand& last = slots_[id.value].last_vector;
+    const WideOperand& last = slots_[channel_.place_of(id)].last_vector;
     return {.form = last.form, .payload = {last.in, last.payload_bytes}};
   }
 
@@ -164,6 +166,7 @@ private:
   struct Slot {
     bool armed = false;    ///< a sequence was opened
     bool arm_void = false; ///< on trees that the group has left
+    bool bare = false;     ///< its sequence was opened without the last result, which is a vector
     SequenceNumber sequence;
     TimeNs armed_at;
     std::array<Gathered, max_group_trees> gathered; ///< by tree

@@ -37,11 +37,13 @@ void Root::combine_vector(ReductionId id, Gathered& gathered, TreeIndex tree,
     held.source = operand.source;
     gathered.form = vector.form;
     gathered.payload_bytes = static_cast<std::uint32_t>(vector.payload.size());
-    held.rc = wire::worse(held.rc, kernel().begin(vectors_.gathered(id, tree), vector.payload));
+    held.rc = wire::worse(
+        held.rc, kernel().begin(vectors_.gathered(channel_.place_of(id), tree), vector.payload));
   } else if (held.rc != wire::ResultCode::op_mismatch && vector.form == gathered.form &&
              vector.payload.size() == gathered.payload_bytes && operand.op == held.op) {
-    held.rc = wire::worse(wire::worse(held.rc, operand.rc),
-                          kernel().add(vectors_.gathered(id, tree), vector.payload));
+    held.rc =
+        wire::worse(wire::worse(held.rc, operand.rc),
+                    kernel().add(vectors_.gathered(channel_.place_of(id), tree), vector.payload));
   } else {
     reduce::report_mismatch(held, operand);
   }
@@ -164,11 +166,11 @@ void Root::forget_in_flight(TimeNs now) {
 wire::ResultCode Root::keep_vector(ReductionId id, Slot& slot, TreeIndex winner) {
   const Gathered& complete = slot.gathered[winner];
   const reduce::Accumulator& held = complete.accumulator;
-  std::byte* const result = vectors_.result(id);
+  std::byte* const result = vectors_.result(channel_.place_of(id));
   channel_.outbox.drop(id, result); // frames of the last result, which every member has
   const wire::ResultCode rc =
       wide_kernel(held.op, complete.form, channel_.parameters.nan_mode)
-          .emit(vectors_.gathered(id, winner), {result, complete.payload_bytes});
+          .emit(vectors_.gathered(channel_.place_of(id), winner), {result, complete.payload_bytes});
   // Others may have called with another length: then the signatures would have shown it.
   if (slot.vector.out != nullptr) {
     std::memcpy(slot.vector.out, result, std::min(slot.vector.bytes, complete.payload_bytes));

@@ -73,7 +73,7 @@ void Root::receive_in_switch(const wire::ReductionFrame& frame, TimeNs now,
                              const WideView& vector) {
   const wire::ReductionWord& word = frame.word;
   const ReductionId id = frame.reduction;
-  Slot& slot = slots_[id.value];
+  Slot& slot = slots_[channel_.place_of(id)];
   if (failure_ || word.count == 0 || !slot.armed) {
     ++channel_.statistics.stale;
     return;
@@ -145,7 +145,7 @@ void Root::finish_in_switch(const wire::ReductionFrame& frame, Slot& slot, TimeN
   const wire::ReductionWord& word = frame.word;
   slot.last_vector = {};
   if (vector.is_wide()) {
-    std::byte* const result = vectors_.result(frame.reduction);
+    std::byte* const result = vectors_.result(channel_.place_of(frame.reduction));
     const auto bytes = static_cast<std::uint32_t>(vector.payload.size());
     channel_.outbox.drop(frame.reduction, result); // frames of the last result, which every member
                                                    // has

@@ -62,12 +62,12 @@ void Root::depart(TimeNs now) {
   phase_ = Phase::left;
   leaving_ends_ = never;
   forget_in_flight(now);
-  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < channel_.parameters.slots; ++i) {
     Slot& slot = slots_[i];
     slot.last_vector = {}; // no leaf asks any more
     if (slot.armed && channel_.parameters.armed && channel_.parameters.size > 1) {
       advance(slot, now);
-      open_sequence(ReductionId{i}, slot, false, false);
+      open_sequence(channel_.id_at(i), slot, false, false);
     }
   }
 }

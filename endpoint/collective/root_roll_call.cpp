@@ -90,8 +90,8 @@ void Root::notify_failure(TimeNs now) {
     return;
   }
   failure_notified_at_ = now;
-  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
-    notify(ReductionId{i}, {.failure = failure_});
+  for (std::size_t i = 0; i < channel_.parameters.slots; ++i) {
+    notify(channel_.id_at(i), {.failure = failure_});
   }
 }
 

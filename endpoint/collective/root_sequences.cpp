@@ -15,6 +15,7 @@ void Root::advance(Slot& slot, TimeNs now) const {
   }
   slot.armed = true;
   slot.arm_void = false;
+  slot.bare = false;
   follow(slot, slot.sequence, now);
 }
 
@@ -32,14 +33,14 @@ void Root::arm_ahead(PieceNumber piece, TimeNs now) {
   PieceNumber count = ahead_.next(piece, now, group.collective_timeout_ns / 2);
   // A member that is not there yet would miss the arms, and have to wait for a retry of each piece.
   // A complete piece shows that all members are there.
-  const bool all_are_there = piece > 0 && !slots_[channel_.id_of(piece - 1).value].in_progress;
+  const bool all_are_there = piece > 0 && !slots_[channel_.place_of_piece(piece - 1)].in_progress;
   if (!all_are_there) {
     return;
   }
   for (PieceNumber next = piece + 1; count > 0 && channel_.outbox.is_half_empty();
        --count, ++next) {
     const ReductionId id = channel_.id_of(next);
-    Slot& slot = slots_[id.value];
+    Slot& slot = slots_[channel_.place_of(id)];
     if (slot.in_progress || !is_to_be_armed(slot, now)) {
       return;
     }
@@ -51,6 +52,7 @@ void Root::arm_ahead(PieceNumber piece, TimeNs now) {
 void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
   advance(slot, now);
   slot.asked_at = now;
+  slot.bare = !with_result && slot.last_vector.is_wide() && !channel_.parameters.in_switch;
   open_sequence(id, slot, channel_.parameters.armed, true, with_result);
   if (slot.in_progress) {
     contribute(id, slot);
@@ -99,8 +101,11 @@ void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, Tim
   // one that it was asked for.
   const bool was_its_piece =
       is_in_switch() && !slot.in_progress && slot.contributed.test(wanted.value());
-  const bool have_it =
-      slot.last_result.count > 0 && (slot.last_result.resno == wanted || was_its_piece);
+  // A leaf that missed the last result has contributed to it again if the next sequence did not
+  // carry it, and then asks for that one. A root whose window is full may wait for that leaf.
+  const bool may_have_missed = slot.bare && !slot.in_progress && wanted == slot.sequence;
+  const bool have_it = slot.last_result.count > 0 &&
+                       (slot.last_result.resno == wanted || was_its_piece || may_have_missed);
   const std::uint64_t apart =
       channel_.flight != nullptr && channel_.flight->time_ns() != 0
           ? std::min(channel_.flight->time_ns(), channel_.parameters.retry_ns)
@@ -151,14 +156,14 @@ void Root::open_sequence(ReductionId id, const Slot& slot, bool arm, bool retry,
 void Root::move_to(const GroupParameters& parameters, TimeNs now) {
   channel_.move_to(parameters);
   all_members_ = SignatureSum(parameters.cookie, parameters.checks() ? parameters.size : 0);
-  for (std::uint8_t i = 0; i < slots_.size(); ++i) {
+  for (std::size_t i = 0; i < channel_.parameters.slots; ++i) {
     Slot& slot = slots_[i];
     slot.gathered = {};
     slot.own_counted = false;
     slot.arm_void = slot.armed;
     if (slot.in_progress && parameters.size > 1) {
       ++channel_.statistics.armed;
-      ask(ReductionId{i}, slot, now);
+      ask(channel_.id_at(i), slot, now);
     }
   }
 }

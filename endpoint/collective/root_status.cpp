@@ -4,10 +4,11 @@
 namespace tributary::collective {
 
 Status Root::status() const {
-  Status status(slots_.size());
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
+  Status status(channel_.parameters.slots);
+  for (std::size_t i = 0; i < status.size(); ++i) {
     const Slot& slot = slots_[i];
     ReductionStatus& entry = status[i];
+    entry.id = channel_.id_at(i);
     const TreeIndex fullest = fullest_tree(slot);
     const Gathered& gathered = slot.gathered[fullest];
     if (slot.in_progress) {
@@ -19,7 +20,7 @@ Status Root::status() const {
       if (channel_.tree_count() > 1) {
         entry.count_on_other_tree = slot.gathered[1 - fullest].count;
       }
-    } else if (channel_.completions.holds(ReductionId{static_cast<std::uint8_t>(i)})) {
+    } else if (channel_.completions.holds(i)) {
       entry.waiting = Waiting::for_owner;
     }
     if (slot.armed) {

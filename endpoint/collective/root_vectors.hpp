@@ -1,6 +1,6 @@
-// Where a root keeps vectors: for each reduction id what it gathers, on each tree, and the last
-// result, which it sends again to leaves that missed it. So leaves may contribute to the next piece
-// of an id while the last one's result is still being asked for.
+// Where a root keeps vectors: for each id of the range, by its place, what it gathers, on each
+// tree, and the last result, which it sends again to leaves that missed it. So leaves may
+// contribute to the next piece of an id while the last one's result is still being asked for.
 //
 // One area, allocated with the root; pages are touched on first use.
 #pragma once
@@ -25,10 +25,10 @@ public:
             ::operator new((slots * (2 * trees + 1) + 1) * payload, alignment))) {}
 
   /// Room for sums in elements twice as wide.
-  [[nodiscard]] std::byte* gathered(ReductionId id, std::size_t tree) {
-    return of(id) + 2 * tree * payload_;
+  [[nodiscard]] std::byte* gathered(std::size_t place, std::size_t tree) {
+    return of(place) + 2 * tree * payload_;
   }
-  [[nodiscard]] std::byte* result(ReductionId id) { return of(id) + 2 * trees_ * payload_; }
+  [[nodiscard]] std::byte* result(std::size_t place) { return of(place) + 2 * trees_ * payload_; }
   /// For one vector that is assembled and used immediately.
   [[nodiscard]] std::byte* scratch() { return memory_.get(); }
 
@@ -37,8 +37,8 @@ private:
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
   };
-  [[nodiscard]] std::byte* of(ReductionId id) {
-    return memory_.get() + (std::size_t{id.value} * (2 * trees_ + 1) + 1) * payload_;
+  [[nodiscard]] std::byte* of(std::size_t place) {
+    return memory_.get() + (place * (2 * trees_ + 1) + 1) * payload_;
   }
 
   std::size_t trees_ = 0;

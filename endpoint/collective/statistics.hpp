@@ -38,7 +38,7 @@ namespace tributary::collective {
   X(stale,             "contributions to, or results of, a sequence that is not the current one")  \
   X(lagging,           "root: contributions to a sequence that the other tree completed")          \
   X(malformed,         "frames that are not reduction frames, or carry a reserved opcode")         \
-  X(foreign,           "frames of another tree, VNI, cookie or root")                              \
+  X(foreign,           "frames of another tree, VNI, cookie, range of ids or root")               \
   X(misdirected,       "frames that travel the other way, or came back from this host")            \
   X(outbox_full,       "frames that found no room in the outbox")
 // clang-format on

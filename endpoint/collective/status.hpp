@@ -31,6 +31,7 @@ constexpr std::string_view name_of(Waiting w) {
 }
 
 struct ReductionStatus {
+  ReductionId id;
   Waiting waiting = Waiting::idle;
   PieceNumber piece = 0; ///< when not idle
   TimeNs since;          ///< when not idle: when it was injected
@@ -54,7 +55,7 @@ struct ReductionStatus {
   std::optional<TimeNs> root_heard_at;
 };
 
-/// By reduction id.
+/// By reduction id, from the first of the member's range.
 using Status = std::vector<ReductionStatus>;
 
 } // namespace tributary::collective

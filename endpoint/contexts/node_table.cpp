@@ -58,6 +58,11 @@ const Tree* NodeTable::find(TreeName name) const {
   return index < most_trees ? &trees_[index] : nullptr;
 }
 
+NodeSet NodeTable::set_of(TreeName name) const {
+  const Tree* const tree = find(name);
+  return tree == nullptr ? NodeSet{} : sets_[tree->pool];
+}
+
 bool NodeTable::ready(TreeName name, const TreeFacts& facts) {
   Tree* const tree = find_tree(name);
   if (tree == nullptr || tree->state != TreeState::asked || !Partition::is_possible(facts.slots)) {
@@ -115,6 +120,21 @@ bool NodeTable::retire(TreeName name) {
   }
   tree->state = TreeState::retiring;
   return true;
+}
+
+bool NodeTable::withdraw(TreeName name) {
+  Tree* const tree = find_tree(name);
+  if (tree == nullptr || tree->state != TreeState::ready) {
+    return false;
+  }
+  tree->state = TreeState::retiring;
+  return true;
+}
+
+bool NodeTable::has_ready(NodeSet nodes) const {
+  return std::any_of(trees_.begin(), trees_.end(), [&](const Tree& tree) {
+    return is_in_place(tree) && tree.state == TreeState::ready && sets_[tree.pool] == nodes;
+  });
 }
 
 std::optional<TreeName> NodeTable::least_recently_used() const {

@@ -117,6 +117,11 @@ public:
   /// Gives nothing of the tree out any more: its group is left soon. False: it is used here, or an
   /// agreement may have offered it.
   bool retire(TreeName name);
+  /// The same for a tree that may be used: it has failed for a context. Those that have parts of it
+  /// keep them. False: it is not ready.
+  bool withdraw(TreeName name);
+  /// Whether a tree of these nodes is ready.
+  [[nodiscard]] bool has_ready(NodeSet nodes) const;
   /// The ready tree without uses that was not used for longest; nullopt without any.
   [[nodiscard]] std::optional<TreeName> least_recently_used() const;
   /// The keeper of a tree has died: `process` is the keeper of the one that is returned; nullopt
@@ -124,6 +129,8 @@ public:
   std::optional<TreeName> adopt(ProcessId process);
   /// Null if the table does not have it.
   [[nodiscard]] const Tree* find(TreeName name) const;
+  /// The set of nodes that the tree belongs to; none if the table does not have it.
+  [[nodiscard]] NodeSet set_of(TreeName name) const;
 
   // ---- contexts ----
 

@@ -34,7 +34,9 @@ void Engine::add(Protocol& protocol) {
   if (slot == slots_.end()) {
     slot = slots_.insert(slots_.end(), Slot{});
   }
-  slot->protocol = &protocol;
+  *slot = {.protocol = &protocol};
+  protocol.slot_ = static_cast<Index>(slot - slots_.begin());
+  assert(protocol.slot_ < is_shared);
 }
 
 void Engine::remove(Protocol& protocol) {
@@ -42,15 +44,88 @@ void Engine::remove(Protocol& protocol) {
   Slot& slot = slots_[slot_of(protocol)];
   frames_unclaimed_ += slot.count;
   slot = {};
+  protocol.slot_ = no_slot;
 }
 
-Protocol* Engine::holder_of(TreeNumber tree) const { return at(tree_holders_[tree.value]); }
+Protocol* Engine::holder_of(TreeNumber tree) const {
+  const Index holder = tree_holders_[tree.value];
+  if (holder == no_slot || (holder & is_shared) == 0) {
+    return at(holder);
+  }
+  const IdHolders& ids = *shared_[holder & ~is_shared];
+  return at(*std::ranges::find_if(ids, [](Index id) { return id != no_slot; }));
+}
+
+Protocol* Engine::holder_of(TreeNumber tree, ReductionId id) const {
+  return at(holder_at(tree, id));
+}
+
+Engine::Index Engine::holder_at(TreeNumber tree, ReductionId id) const {
+  const Index holder = tree_holders_[tree.value];
+  return holder == no_slot || (holder & is_shared) == 0 ? holder
+                                                        : (*shared_[holder & ~is_shared])[id.value];
+}
 
 Protocol* Engine::holder_of_unicast() const { return at(unicast_holder_); }
 
 void Engine::claim(Protocol& protocol, TreeNumber tree) {
   assert(holder_of(tree) == nullptr);
   tree_holders_[tree.value] = slot_of(protocol);
+}
+
+void Engine::claim(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
+                   std::size_t ids_of_tree) {
+  const Index slot = slot_of(protocol);
+  for_each_holder(share(tree), first, ids, ids_of_tree,
+                  [slot](Index& holder) { holder = holder == no_slot ? slot : holder; });
+}
+
+template <typename F>
+void Engine::for_each_holder(IdHolders& holders, ReductionId first, std::size_t ids,
+                             std::size_t ids_of_tree, F&& f) {
+  // On a tree of eight ids the upper bits of the address mean nothing (wire/fabric_address.hpp).
+  const std::size_t step =
+      ids_of_tree == reductions_per_tree ? reductions_per_tree : most_reductions_per_tree;
+  for (std::size_t id = first.value; id < first.value + ids; ++id) {
+    for (std::size_t bits = id; bits < holders.size(); bits += step) {
+      f(holders[bits]);
+    }
+  }
+}
+
+void Engine::release(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
+                     std::size_t ids_of_tree) {
+  if (tree_holders_[tree.value] == no_slot) {
+    return;
+  }
+  const Index slot = slot_of(protocol);
+  for_each_holder(share(tree), first, ids, ids_of_tree,
+                  [slot](Index& holder) { holder = holder == slot ? no_slot : holder; });
+  end_sharing(tree);
+}
+
+Engine::IdHolders& Engine::share(TreeNumber tree) {
+  Index& holder = tree_holders_[tree.value];
+  if (holder != no_slot && (holder & is_shared) != 0) {
+    return *shared_[holder & ~is_shared];
+  }
+  auto place = std::ranges::find_if(shared_, [](const auto& ids) { return ids == nullptr; });
+  if (place == shared_.end()) {
+    place = shared_.insert(shared_.end(), nullptr);
+  }
+  *place = std::make_unique<IdHolders>();
+  (*place)->fill(holder);
+  holder = static_cast<Index>(is_shared | (place - shared_.begin()));
+  return **place;
+}
+
+void Engine::end_sharing(TreeNumber tree) {
+  Index& at_tree = tree_holders_[tree.value];
+  std::unique_ptr<IdHolders>& ids = shared_[at_tree & ~is_shared];
+  if (std::ranges::all_of(*ids, [](Index id) { return id == no_slot; })) {
+    ids.reset();
+    at_tree = no_slot;
+  }
 }
 
 void Engine::claim_unicast(Protocol& protocol) {
@@ -60,7 +135,15 @@ void Engine::claim_unicast(Protocol& protocol) {
 
 void Engine::release(Protocol& protocol) {
   const Index slot = slot_of(protocol);
-  std::ranges::replace(tree_holders_, slot, no_slot);
+  for (std::size_t tree = 0; tree < tree_holders_.size(); ++tree) {
+    Index& holder = tree_holders_[tree];
+    if (holder == slot) {
+      holder = no_slot;
+    } else if (holder != no_slot && (holder & is_shared) != 0) {
+      std::ranges::replace(*shared_[holder & ~is_shared], slot, no_slot);
+      end_sharing(TreeNumber{static_cast<std::uint16_t>(tree)});
+    }
+  }
   if (unicast_holder_ == slot) {
     unicast_holder_ = no_slot;
   }
@@ -71,18 +154,31 @@ Engine::Round Engine::round(TimeNs now) {
   hand_out(frames, now);
   // By index: a protocol may add others meanwhile.
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].protocol != nullptr) {
+    if (is_awake(slots_[i])) {
       slots_[i].protocol->poll(now);
     }
   }
   const KeepUnsent keep_unsent(*port_);
   const bool more_to_send = collect();
   port_->flush();
+  if (frames.empty()) {
+    let_rest();
+  }
   return {.received = frames.size(),
           .again = more_to_send || frames.size() == port_->frames_at_once()};
 }
 
+void Engine::let_rest() {
+  for (Slot& slot : slots_) {
+    slot.rests =
+        is_awake(slot) && slot.protocol->next_deadline() == never && !slot.protocol->has_to_send()
+            ? slot.protocol->may_rest()
+            : slot.rests;
+  }
+}
+
 void Engine::send(Protocol& protocol) {
+  wake(protocol);
   const KeepUnsent keep_unsent(*port_);
   Outlet outlet(*port_);
   protocol.send(outlet);
@@ -92,7 +188,7 @@ void Engine::send(Protocol& protocol) {
 TimeNs Engine::next_deadline() const {
   TimeNs deadline = never;
   for (const Slot& slot : slots_) {
-    if (slot.protocol != nullptr) {
+    if (is_awake(slot)) {
       deadline = std::min(deadline, slot.protocol->next_deadline());
     }
   }
@@ -100,21 +196,14 @@ TimeNs Engine::next_deadline() const {
 }
 
 bool Engine::is_flooded() const {
-  return std::ranges::any_of(slots_, [](const Slot& slot) {
-    return slot.protocol != nullptr && slot.protocol->is_flooded();
-  });
+  return std::ranges::any_of(
+      slots_, [](const Slot& slot) { return is_awake(slot) && slot.protocol->is_flooded(); });
 }
 
 bool Engine::has_to_send() const {
   return port_->pending() > 0 || std::ranges::any_of(slots_, [](const Slot& slot) {
-           return slot.protocol != nullptr && slot.protocol->has_to_send();
+           return is_awake(slot) && slot.protocol->has_to_send();
          });
-}
-
-Engine::Index Engine::slot_of(const Protocol& protocol) const {
-  const auto slot = std::ranges::find(slots_, &protocol, &Slot::protocol);
-  assert(slot != slots_.end());
-  return static_cast<Index>(slot - slots_.begin());
 }
 
 Protocol* Engine::at(Index slot) const { return slot == no_slot ? nullptr : slots_[slot].protocol; }
@@ -129,7 +218,14 @@ Engine::Index Engine::claimant_of(const FrameView& frame) const {
     return no_slot;
   }
   const wire::FabricAddress destination = wire::dfa_of(packet);
-  return destination.is_multicast() ? tree_holders_[destination.tree().value] : unicast_holder_;
+  if (!destination.is_multicast()) {
+    return unicast_holder_;
+  }
+  const Index holder = tree_holders_[destination.tree().value];
+  if ((holder & is_shared) == 0) [[likely]] {
+    return holder;
+  }
+  return holder_at(destination.tree(), destination.slot());
 }
 
 void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
@@ -144,6 +240,7 @@ void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
     }
     Slot& slot = slots_[claimant];
     if (slot.count++ == 0) {
+      slot.rests = false;
       slot.first = i;
       claimants_[claimants++] = claimant;
     } else {
@@ -169,7 +266,7 @@ bool Engine::collect() {
   const std::size_t begin = first_turn_;
   for (std::size_t n = 0; n < slots_.size(); ++n) {
     const std::size_t i = (begin + n) % slots_.size();
-    if (slots_[i].protocol == nullptr) {
+    if (!is_awake(slots_[i])) {
       continue;
     }
     Outlet outlet(*port_);

@@ -8,6 +8,8 @@
 //   send(outlet)           in every round while the link takes frames
 //   next_deadline()        before it sleeps
 //
+//   may_rest()             when it has no deadline: whether it need not be called for now
+//
 // Each is a virtual call per round and none per frame. A protocol may add, remove and claim at the
 // engine inside receive and poll, and throws in neither; send lets the link's errors through.
 #pragma once
@@ -95,6 +97,9 @@ public:
   /// Whether frames arrive in such numbers, and each with so little content, that it is better to
   /// let some gather than to be woken by each.
   [[nodiscard]] virtual bool is_flooded() const { return false; }
+  /// Whether only frames of its claims, or its owner (Engine::wake), can give it something to do.
+  /// Asked when nothing is due and nothing is to be sent.
+  [[nodiscard]] virtual bool may_rest() const { return false; }
   /// Whether `send` would write frames.
   [[nodiscard]] virtual bool has_to_send() const = 0;
   /// Writes the oldest frames, until the outlet has no room.
@@ -102,6 +107,10 @@ public:
 
 protected:
   Protocol() = default;
+
+private:
+  friend class Engine;
+  std::uint16_t slot_ = 0xFFFF; ///< its place in the engine
 };
 
 } // namespace tributary::engine

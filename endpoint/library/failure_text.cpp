@@ -15,10 +15,10 @@ using collective::MissingRanks;
 namespace {
 
 const manager_client::Absent* absent_rank(const tributary_group* group, std::uint32_t rank) {
-  if (group == nullptr || !group->named) {
+  if (group == nullptr || group->named() == nullptr) {
     return nullptr;
   }
-  const auto& absent = group->named->news.absent;
+  const auto& absent = group->named()->news.absent;
   const auto found = std::ranges::find(absent, rank, &manager_client::Absent::rank);
   return found == absent.end() ? nullptr : &*found;
 }
@@ -84,25 +84,30 @@ std::string failure_text(const tributary_group& group) {
         failure.other.rank, failure.one.rank);
   case Failure::Reason::ended: break;
   }
-  if (group.named && group.named->news.lease_ended) {
+  if (group.is_abandoned) {
+    return "this program abandoned the group; leave it";
+  }
+  const NamedGroup* const named = group.named();
+  if (named != nullptr && named->news.lease_ended) {
     return fmt::format("this member's lease at the fabric manager ended before it was renewed, and "
                        "the others do not wait for it: {}",
-                       group.named->news.over_because);
+                       named->news.over_because);
   }
   if (!failure.missing.empty()) {
     return fmt::format("the fabric manager reports that {} {} gone",
                        ranks_text(failure.missing, &group),
                        failure.missing.count == 1 ? "is" : "are");
   }
-  const bool has_reason = group.named && !group.named->news.over_because.empty();
-  return has_reason ? fmt::format("the fabric manager reports: {}", group.named->news.over_because)
-                    : "the fabric manager reported it to the root";
+  const bool has_reason = named != nullptr && !named->news.over_because.empty();
+  return has_reason ? fmt::format("the fabric manager reports: {}", named->news.over_because)
+                    : "the root reported it: the fabric manager ended the group, or the root's "
+                      "program abandoned it";
 }
 
 std::string absent_text(const tributary_group& group) {
   std::string text;
-  if (group.named) {
-    for (const auto& absent : group.named->news.absent) {
+  if (group.named() != nullptr) {
+    for (const auto& absent : group.named()->news.absent) {
       MissingRanks one;
       one.add(absent.rank);
       text += fmt::format("  the fabric manager misses {}\n", ranks_text(one, &group));

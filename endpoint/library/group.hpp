@@ -3,12 +3,14 @@
 #pragma once
 
 #include "endpoint/collective/vector_pipeline.hpp"
+#include "endpoint/contexts/context.hpp"
 #include "endpoint/engine/protocol.hpp"
-#include "endpoint/library/named_group.hpp"
 #include "endpoint/library/owned_list.hpp"
+#include "endpoint/library/shared_tree.hpp"
 #include "tributary/tributary.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 struct tributary_request {
@@ -23,12 +25,16 @@ private:
 };
 
 struct tributary_group final : tributary::engine::Protocol {
-  tributary_group(tributary_host& on, const tributary::collective::GroupParameters& parameters);
+  tributary_group(tributary_host& on, const tributary::collective::GroupParameters& parameters,
+                  std::shared_ptr<tributary::library::SharedTree> on_tree);
 
   void receive(std::span<const tributary::FrameView> frames, tributary::TimeNs now) override;
   void poll(tributary::TimeNs now) override;
-  [[nodiscard]] tributary::TimeNs next_deadline() const override { return member.next_deadline(); }
-  [[nodiscard]] bool has_to_send() const override { return !member.outbox().empty(); }
+  [[nodiscard]] tributary::TimeNs next_deadline() const override;
+  [[nodiscard]] bool may_rest() const override { return !waits() && !waits_long_; }
+  [[nodiscard]] bool has_to_send() const override {
+    return !tree->is_kept && !member.outbox().empty();
+  }
   /// Throws LinkError where the link does not support frames of that length.
   void send(tributary::engine::Outlet& outlet) override;
 
@@ -36,15 +42,34 @@ struct tributary_group final : tributary::engine::Protocol {
   tributary::collective::Member member;
   tributary::collective::VectorPipeline pipeline;
   tributary::library::OwnedList<tributary_request> requests;
-  std::optional<tributary::library::NamedGroup> named; ///< one that the fabric manager made
+  std::shared_ptr<tributary::library::SharedTree> tree;
+  /// Its ids in the host's table: of dups, and of a group that has dups.
+  std::optional<tributary::contexts::Context> context;
+  /// What its members know of its dups; made with the first one.
+  std::optional<tributary::contexts::Parent> parent;
+  bool is_dup = false; ///< a program made it with tributary_group_dup
   bool leaving = false;
+  bool is_abandoned = false; ///< by the program
+  /// The program has left it: the root answers requests until the ids are given out again.
+  bool is_left = false;
   /// When it last completed something or had nothing to wait for.
   tributary::TimeNs moved_at;
   std::uint64_t frames_unknown = 0; ///< frames on the claimed tree that are not reduction frames
 
+  /// Null for a group that the fabric manager did not make.
+  [[nodiscard]] tributary::library::NamedGroup* named() const {
+    return tree->named ? &*tree->named : nullptr;
+  }
+  /// Whether it has a range of a tree's ids that the others know: leaving it sends nothing.
+  [[nodiscard]] bool is_context() const { return is_dup || tree->is_range; }
+  /// Counts it no longer among those that wait for long.
+  void end_watch();
+
 private:
+  [[nodiscard]] bool waits() const { return leaving || !pipeline.is_idle(); }
   /// Requests news of the group while a call of it waits for long.
   void watch(tributary::TimeNs now);
 
   std::uint64_t completed_ = 0; ///< completed pieces when it last moved
+  bool waits_long_ = false;
 };

@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 using tributary::Nid;
+using tributary::ReductionId;
 using tributary::TimeNs;
 using tributary::TreeNumber;
 using tributary::collective::TreeIndex;
@@ -27,9 +29,6 @@ using tributary::link::xdp::AfXdpPort;
 namespace wire = tributary::wire;
 
 namespace {
-
-/// Between looks at the agent while a call of a named group waits: nothing else may wake it.
-constexpr std::uint64_t news_interval_ns = 250'000'000;
 
 Nid nid_for(const tributary_host_options& options, const wire::MacAddress& address) {
   const Nid nid =
@@ -58,6 +57,10 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
 
 /// The longest frame read is a reduction frame with a trailer.
 constexpr std::uint32_t longest_frame = 128;
+/// Between looks at the agent while a call waits for a tree: nothing else may wake it.
+constexpr std::uint64_t answers_interval_ns = 2'000'000;
+/// No link is asked for more.
+constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;
 static_assert(wire::reduction_frame_bytes < longest_frame);
 
 std::uint32_t longest_packet_on(const tributary_host_options& options) {
@@ -153,6 +156,9 @@ std::uint64_t tributary_host::frames_unknown() const {
   for (const auto& group : groups_) {
     frames += group->frames_unknown;
   }
+  for (const auto& [tree, early] : early_) {
+    frames += early.count();
+  }
   return frames;
 }
 
@@ -160,21 +166,118 @@ void tributary_host::throw_if_in_use(const tributary::collective::GroupParameter
                                      const tributary_group* except) const {
   for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
     const TreeNumber tree = parameters.tree_at(i);
-    const auto* holder = loop_.engine().holder_of(tree);
-    if (holder != nullptr && holder != except) {
-      throw tributary::library::TreeInUse(
-          fmt::format("this host is in a group on tree {} already; leave that one first, or use "
-                      "another tree",
-                      tree.value));
+    for (std::uint32_t n = 0; n < parameters.slots; ++n) {
+      const ReductionId id{static_cast<std::uint8_t>(parameters.first_id.value + n)};
+      const auto* holder = loop_.engine().holder_of(tree, id);
+      if (holder != nullptr && holder != except) {
+        throw tributary::library::TreeInUse(fmt::format(
+            "this host is in a group on tree {} already{}; leave that one first, or use another "
+            "tree",
+            tree.value,
+            parameters.slots < parameters.ids_of_tree() ? fmt::format(", with id {}", id.value)
+                                                        : ""));
+      }
     }
   }
 }
 
 void tributary_host::claim(tributary_group& group) {
-  const auto& parameters = group.member.parameters();
-  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
-    loop_.engine().claim(group, parameters.tree_at(i));
+  if (group.tree->is_kept) {
+    return;
   }
+  const auto& parameters = group.member.parameters();
+  tributary::engine::Engine& engine = loop_.engine();
+  const std::uint32_t ids = group.member.kept_ids();
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    const TreeNumber tree = parameters.tree_at(i);
+    if (ids == parameters.ids_of_tree() && engine.holder_of(tree) == nullptr) {
+      engine.claim(group, tree);
+    } else {
+      engine.claim(group, tree, parameters.first_id, ids, parameters.ids_of_tree());
+    }
+  }
+  engine.wake(group);
+}
+
+void tributary_host::free_ids(const tributary::collective::GroupParameters& parameters) {
+  const auto shares_ids = [&](const tributary::collective::GroupParameters& other,
+                              std::uint32_t ids) {
+    return other.tree == parameters.tree &&
+           other.first_id.value < parameters.first_id.value + parameters.slots &&
+           parameters.first_id.value < other.first_id.value + ids;
+  };
+  for (TreeIndex tree = 0; tree < parameters.tree_count(); ++tree) {
+    if (const auto early = early_.find(parameters.tree_at(tree)); early != early_.end()) {
+      loop_.engine().release(early->second, early->first, parameters.first_id, parameters.slots,
+                             parameters.ids_of_tree());
+    }
+  }
+  for (std::size_t i = 0; i < groups_.size();) {
+    tributary_group& other = *groups_[i];
+    const auto& p = other.member.parameters();
+    if (other.is_left && shares_ids(p, p.slots)) {
+      remove(other);
+      continue;
+    }
+    if (!shares_ids(p, p.slots) && shares_ids(p, other.member.kept_ids())) {
+      for (TreeIndex tree = 0; tree < p.tree_count(); ++tree) {
+        loop_.engine().release(other, p.tree_at(tree), parameters.first_id, parameters.slots,
+                               p.ids_of_tree());
+      }
+    }
+    ++i;
+  }
+}
+
+void tributary_host::listen(tributary::library::SharedTree& tree) {
+  const auto& parameters = tree.parameters;
+  if (tree.listens || parameters.is_root()) {
+    return;
+  }
+  tree.listens = true;
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    tributary::library::EarlyFrames& early = early_[parameters.tree_at(i)];
+    if (early.users++ == 0) {
+      loop_.engine().add(early);
+    }
+  }
+  listen_to_rest(parameters);
+}
+
+void tributary_host::stop_listening(tributary::library::SharedTree& tree) {
+  if (!std::exchange(tree.listens, false)) {
+    return;
+  }
+  for (TreeIndex i = 0; i < tree.parameters.tree_count(); ++i) {
+    const auto early = early_.find(tree.parameters.tree_at(i));
+    if (--early->second.users == 0) {
+      frames_unknown_ += early->second.count();
+      loop_.engine().remove(early->second);
+      early_.erase(early);
+    }
+  }
+}
+
+void tributary_host::listen_to_rest(const tributary::collective::GroupParameters& parameters) {
+  for (TreeIndex i = 0; i < parameters.tree_count(); ++i) {
+    if (const auto early = early_.find(parameters.tree_at(i)); early != early_.end()) {
+      loop_.engine().claim(early->second, early->first, ReductionId{0}, parameters.ids_of_tree(),
+                           parameters.ids_of_tree());
+    }
+  }
+}
+
+void tributary_host::divide(tributary_group& group) {
+  group.member.resize(group.member.parameters().slots / 2);
+  group.context = contexts_.enter(*group.tree);
+  if (!group.member.is_root()) { // which alone answers for the other ids
+    const auto& p = group.member.parameters();
+    for (TreeIndex i = 0; i < p.tree_count(); ++i) {
+      loop_.engine().release(group, p.tree_at(i), ReductionId{static_cast<std::uint8_t>(p.slots)},
+                             p.ids_of_tree() - p.slots, p.ids_of_tree());
+    }
+  }
+  listen(*group.tree);
 }
 
 tributary::library::MembershipAgent& tributary_host::agent() {
@@ -192,7 +295,7 @@ void tributary_host::follow_moves(TimeNs now) {
   // Trees may change hands among the groups of this host, in any order, so all that move give
   // theirs up first. The manager has given them to other groups, or to none.
   for (const auto& group : groups_) {
-    if (group->named && moves_.contains(group->named->ticket)) {
+    if (group->named() != nullptr && moves_.contains(group->named()->ticket)) {
       loop_.engine().release(*group);
     }
   }
@@ -201,19 +304,44 @@ void tributary_host::follow_moves(TimeNs now) {
 
 bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
                             const tributary::manager_client::Membership& membership, TimeNs now) {
-  const auto group = std::ranges::find_if(
-      groups_, [&](const auto& each) { return each->named && each->named->ticket == ticket; });
-  if (group == groups_.end()) {
+  tributary::library::SharedTree* const tree = contexts_.find(ticket);
+  if (tree == nullptr) {
     return true;
   }
-  tributary::library::NamedGroup& named = *(*group)->named;
+  tributary::library::NamedGroup& named = *tree->named;
   try {
-    auto parameters =
+    auto whole =
         tributary::library::parameters_of(*this, tributary::library::options_of(named, membership));
-    parameters.window = (*group)->member.parameters().window;
-    throw_if_in_use(parameters, group->get());
-    (*group)->member.move_to(parameters, now);
-    claim(**group);
+    if (whole.slots != tree->parameters.slots || whole.payload != tree->parameters.payload) {
+      throw std::invalid_argument("a group moves with the frames that it has, or not at all");
+    }
+    const bool listens = tree->listens;
+    stop_listening(*tree);
+    if (!tree->is_kept) {
+      throw_if_in_use(whole, nullptr);
+    }
+    ++tree->moves;
+    whole.window = tree->parameters.window;
+    tree->parameters = whole;
+    // Those that use a part of what they used to have last: they claim what is left.
+    for (const bool rest : {false, true}) {
+      for (const auto& group : groups_) {
+        const auto& before = group->member.parameters();
+        if (group->tree.get() != tree || (group->member.kept_ids() != before.slots) != rest) {
+          continue;
+        }
+        auto parameters = tributary::library::on_tree(before, whole);
+        if (!group->is_context()) {
+          parameters.cookie = whole.cookie;
+        }
+        group->member.move_to(parameters, now);
+        claim(*group);
+      }
+    }
+    if (listens) {
+      listen(*tree);
+    }
+    contexts_.moved(*tree);
     named.membership = membership;
     named.error.clear();
     return true;
@@ -226,38 +354,76 @@ bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
   }
 }
 
+void tributary_host::move(tributary_group& group,
+                          tributary::collective::GroupParameters parameters) {
+  const auto& before = group.member.parameters();
+  parameters.window = before.window;
+  if (const std::string fault = fault_of(parameters); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+  free_ids(parameters);
+  throw_if_in_use(parameters, &group);
+  group.member.move_to(parameters, tributary::net::steady_now());
+  const bool listens = group.tree->listens;
+  stop_listening(*group.tree);
+  loop_.engine().release(group);
+  claim(group);
+  group.tree->parameters = parameters;
+  if (listens) {
+    listen(*group.tree);
+  }
+}
+
 void tributary_host::follow_news(TimeNs now) {
   for (const auto& [ticket, news] : agent_->take_news()) {
-    for (const auto& group : groups_) {
-      if (group->named && group->named->ticket == ticket) {
-        take_news(*group, news, now);
-      }
+    if (tributary::library::SharedTree* const tree = contexts_.find(ticket)) {
+      take_news(*tree, news, now);
     }
   }
 }
 
-void tributary_host::take_news(tributary_group& group,
+void tributary_host::take_news(tributary::library::SharedTree& tree,
                                const tributary::manager_client::GroupNews& news, TimeNs now) {
   using tributary::collective::Failure;
-  group.named->news = news;
+  tree.named->news = news;
+  const std::uint32_t own_rank = tree.parameters.rank;
   Failure failure{.reason = Failure::Reason::ended, .missing = {}, .one = {}, .other = {}};
-  const auto gone = [&](const auto& absent) {
-    return absent.gone && absent.rank != group.member.parameters().rank;
-  };
+  const auto gone = [&](const auto& absent) { return absent.gone && absent.rank != own_rank; };
   const bool one_died = std::ranges::any_of(
       news.absent, [&](const auto& absent) { return gone(absent) && !absent.left; });
   for (const auto& absent : news.absent) {
     // A member that leaves at the same time is no reason to give up; nor is one that left because
     // another one died.
-    if (gone(absent) && !(absent.left && (group.leaving || one_died))) {
+    if (gone(absent) && !(absent.left && (tree.leaving || one_died))) {
       failure.missing.add(absent.rank);
     }
   }
   if (news.lease_ended) {
-    failure.missing.add(group.member.parameters().rank); // the root sends its leaves the same
+    failure.missing.add(own_rank); // the root sends its leaves the same
   }
-  if (!news.over_because.empty() || !failure.missing.empty()) {
-    group.member.fail(failure, now);
+  if (news.over_because.empty() && failure.missing.empty()) {
+    return;
+  }
+  for (const auto& group : groups_) {
+    if (group->tree.get() == &tree) {
+      group->member.fail(failure, now);
+      loop_.engine().wake(*group);
+    }
+  }
+  contexts_.ended(tree);
+}
+
+void tributary_host::take_answers() {
+  for (const auto& answer : agent_->take_answers()) {
+    const bool kept = contexts_.take(answer, [&](const tributary::library::NamedGroup& named) {
+      return tributary::library::parameters_of(
+          *this, tributary::library::options_of(named, named.membership));
+    });
+    if (!kept && answer.ticket != 0) {
+      agent_->leave_later(answer.ticket);
+    } else if (kept) {
+      listen(*contexts_.find(answer.ticket));
+    }
   }
 }
 
@@ -277,14 +443,17 @@ void tributary_host::ManagerNews::poll(TimeNs now) {
     news_seen_ = agent->news();
     host_->follow_news(now);
   }
+  if (agent->answers() != answers_seen_) {
+    answers_seen_ = agent->answers();
+    host_->take_answers();
+  }
 }
 
 TimeNs tributary_host::ManagerNews::next_deadline() const {
-  const bool waits = std::ranges::any_of(host_->groups_, [](const auto& group) {
-    return group->named && (group->leaving || !group->pipeline.is_idle());
-  });
   const TimeNs look = host_->retransmit_ ? host_->retransmit_->next_look() : tributary::never;
-  return waits ? std::min(look, tributary::net::steady_now() + news_interval_ns) : look;
+  return host_->looks_for_answers_
+             ? std::min(look, tributary::net::steady_now() + answers_interval_ns)
+             : look;
 }
 
 void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view what) {
@@ -306,15 +475,17 @@ void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
     return;
   }
   const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + group.payload);
-  drain(lock, "a group with wide frames can begin");
   tributary::link::Port& port = loop_.port();
   std::size_t wanted = tributary::library::receive_bytes(group);
   for (const auto& other : groups_) {
     wanted += tributary::library::receive_bytes(other->member.parameters());
   }
-  wanted = std::max<std::size_t>(wanted, buffer_bytes_);
-  port.enlarge(std::max(frame, port.longest_frame()), wanted);
-  buffer_bytes_ = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, 1U << 30));
+  wanted = std::max<std::size_t>(std::min(wanted, most_buffer_bytes), buffer_bytes_);
+  if (frame > port.longest_frame() || wanted > buffer_bytes_) {
+    drain(lock, "a group with wide frames can begin");
+    port.enlarge(std::max(frame, port.longest_frame()), wanted);
+    buffer_bytes_ = static_cast<std::uint32_t>(wanted);
+  }
   if (port.longest_frame() < frame) {
     throw std::invalid_argument(
         fmt::format("a payload of {} bytes makes packets of {}, and {} carries {}: give the "
@@ -323,31 +494,156 @@ void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                     group.payload, wire::wide_packet_header_bytes + group.payload, interface_,
                     port.mtu(), wire::wide_payload_limit(port.mtu())));
   }
-  const std::size_t room = port.receive_room() / (2 * group.tree_count());
+  // Contexts of a tree divide its share.
+  const std::size_t room =
+      port.receive_room() * group.slots / (2 * group.tree_count() * group.ids_of_tree());
   group.window = static_cast<std::uint32_t>(std::clamp<std::size_t>(room, 1, group.slots));
 }
 
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
-                                     tributary::collective::GroupParameters parameters) {
-  throw_if_in_use(parameters, nullptr);
+                                     tributary::collective::GroupParameters parameters,
+                                     std::optional<tributary::library::NamedGroup> named,
+                                     bool is_kept) {
+  auto tree = std::make_shared<tributary::library::SharedTree>();
+  tree->parameters = parameters;
+  tree->named = std::move(named);
+  tree->is_range = parameters.slots != parameters.ids_of_tree();
+  tree->is_kept = is_kept;
+  tributary_group& added = add(lock, parameters, tree);
+  tree->parameters.window = added.member.parameters().window;
+  contexts_.add(tree);
+  if (tree->is_range || is_kept) {
+    listen(*tree);
+  }
+  return added;
+}
+
+tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
+                                     const tributary::contexts::Context& context,
+                                     const tributary::collective::GroupParameters& times) {
+  const auto tree = contexts_.find(context.tree);
+  if (tree == nullptr) { // the group has ended, and the manager's news of it has been taken
+    throw std::logic_error("the tree of the new group is not known to this host");
+  }
+  const auto parameters =
+      tributary::library::parameters_of_context(tree->parameters, context, times);
+  tributary_group& added = add(lock, parameters, tree);
+  added.context = context;
+  added.is_dup = true;
+  if (contexts_.table().is_over(context)) {
+    using tributary::collective::Failure;
+    added.member.fail({.reason = Failure::Reason::ended, .missing = {}, .one = {}, .other = {}},
+                      tributary::net::steady_now());
+  }
+  return added;
+}
+
+tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
+                                     tributary::collective::GroupParameters parameters,
+                                     std::shared_ptr<tributary::library::SharedTree> tree) {
   if (const std::string fault = fault_of(parameters); !fault.empty()) {
     throw std::invalid_argument(fault);
   }
-  make_room_for(lock, parameters);
-  groups_.push_back(std::make_unique<tributary_group>(*this, parameters));
+  if (!tree->is_kept) {
+    free_ids(parameters);
+    try {
+      throw_if_in_use(parameters, nullptr);
+      make_room_for(lock, parameters);
+    } catch (...) {
+      listen_to_rest(parameters);
+      throw;
+    }
+  }
+  groups_.push_back(std::make_unique<tributary_group>(*this, parameters, std::move(tree)));
   tributary_group& added = *groups_.back();
   loop_.engine().add(added);
   claim(added);
+  for (TreeIndex i = 0; i < parameters.tree_count() && !added.tree->is_kept; ++i) {
+    if (const auto early = early_.find(parameters.tree_at(i)); early != early_.end()) {
+      early->second.take(parameters.first_id, parameters.slots,
+                         [&](std::span<const std::byte> frame) {
+                           added.member.receive(frame, tributary::net::steady_now());
+                         });
+    }
+  }
   return added;
 }
 
 void tributary_host::remove(tributary_group& group) {
   frames_unknown_ += group.frames_unknown;
+  group.end_watch();
   loop_.engine().remove(group);
+  if (!group.is_dup) {
+    stop_listening(*group.tree);
+    contexts_.remove(*group.tree);
+  }
+  listen_to_rest(group.member.parameters());
   std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
   if (!moves_.empty()) {
     follow_moves(tributary::net::steady_now()); // one may have waited for its trees
   }
+}
+
+void tributary_host::leave_context(tributary_group& group) {
+  if (group.context) {
+    contexts_.release(*group.context);
+    group.context.reset();
+  }
+  if (group.member.is_root() && group.member.parameters().size > 1) {
+    group.is_left = true;
+    group.end_watch();
+    return;
+  }
+  remove(group);
+}
+
+std::vector<tributary::library::NamedGroup>
+tributary_host::remove_with_trees(tributary_group& group) {
+  const tributary::contexts::NodeSet nodes = group.tree->nodes;
+  for (std::size_t i = 0; i < groups_.size();) {
+    if (groups_[i]->is_left && groups_[i]->tree->nodes == nodes) {
+      remove(*groups_[i]);
+    } else {
+      ++i;
+    }
+  }
+  if (group.context) {
+    contexts_.release(*group.context);
+  }
+  remove(group);
+  contexts_.for_each([&](tributary::library::SharedTree& tree) {
+    if (tree.nodes == nodes) {
+      stop_listening(tree);
+    }
+  });
+  return contexts_.forget(nodes, agent_.get());
+}
+
+void tributary_host::ask_for(std::span<const tributary::contexts::Outcome::Wanted> wanted,
+                             const tributary::library::SharedTree& like) {
+  if (wanted.empty()) {
+    return;
+  }
+  contexts_.retire_if_full();
+  contexts_.for_each([&](tributary::library::SharedTree& tree) {
+    if (contexts_.is_gone(tree)) {
+      stop_listening(tree);
+    }
+  });
+  for (std::size_t i = 0; i < groups_.size();) {
+    if (groups_[i]->is_left && contexts_.is_gone(*groups_[i]->tree)) {
+      remove(*groups_[i]);
+    } else {
+      ++i;
+    }
+  }
+  contexts_.ask_for(wanted, like, agent_.get());
+}
+
+std::size_t tributary_host::others_of(const tributary_group& group) const {
+  return static_cast<std::size_t>(std::ranges::count_if(groups_, [&](const auto& each) {
+    return each.get() != &group && !each->is_left && each->tree->nodes == group.tree->nodes;
+  }));
 }
 
 void tributary_host::start(tributary_group& group,

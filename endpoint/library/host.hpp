@@ -12,7 +12,9 @@
 #pragma once
 
 #include "endpoint/engine/loop.hpp"
+#include "endpoint/library/early_frames.hpp"
 #include "endpoint/library/group.hpp"
+#include "endpoint/library/host_contexts.hpp"
 #include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/membership_agent.hpp"
 #include "endpoint/library/rdma.hpp"
@@ -21,6 +23,8 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -55,9 +59,38 @@ struct tributary_host {
 
   /// Throws TreeInUse.
   /// Makes room for the group's frames first, which waits for the link to take what is pending.
+  /// A program has joined the tree. `named`: a group that the fabric manager made. `is_kept`: for
+  /// other processes.
   tributary_group& add(tributary::engine::Loop::Lock& lock,
-                       tributary::collective::GroupParameters parameters);
+                       tributary::collective::GroupParameters parameters,
+                       std::optional<tributary::library::NamedGroup> named = {},
+                       bool is_kept = false);
+  /// A dup's group, on the tree of the context, which the caller has taken. `times`: parameters of
+  /// its protocol.
+  tributary_group& add(tributary::engine::Loop::Lock& lock,
+                       const tributary::contexts::Context& context,
+                       const tributary::collective::GroupParameters& times);
   void remove(tributary_group& group);
+  /// A group with a range of a tree's ids is left: nothing is sent, and it is gone, but a root
+  /// answers requests until the ids are given out again.
+  void leave_context(tributary_group& group);
+  /// The group that was joined is left, and so are the trees of its dups.
+  /// Returns those that are to be left at the manager.
+  [[nodiscard]] std::vector<tributary::library::NamedGroup>
+  remove_with_trees(tributary_group& group);
+  /// Moves a group that was joined without a manager to other trees.
+  void move(tributary_group& group, tributary::collective::GroupParameters parameters);
+  /// Trees that an agreement wants, for the members of `like`: asked for in the background.
+  void ask_for(std::span<const tributary::contexts::Outcome::Wanted> wanted,
+               const tributary::library::SharedTree& like);
+  /// The group has the half of its tree, and others have the rest, from now on.
+  void divide(tributary_group& group);
+  /// Whether a call waits for the answer to that.
+  void look_for_answers(bool looks) { looks_for_answers_ = looks; }
+  /// Groups that are not left, of the same members as this one, besides it.
+  [[nodiscard]] std::size_t others_of(const tributary_group& group) const;
+  [[nodiscard]] tributary::library::HostContexts& contexts() { return contexts_; }
+  [[nodiscard]] const tributary::library::HostContexts& contexts() const { return contexts_; }
 
   /// Null before its first use.
   [[nodiscard]] tributary::library::Rdma* rdma() { return rdma_.get(); }
@@ -99,11 +132,24 @@ private:
     tributary_host* host_;
     std::uint64_t moves_seen_ = 0;
     std::uint64_t news_seen_ = 0;
+    std::uint64_t answers_seen_ = 0;
   };
 
   void throw_if_in_use(const tributary::collective::GroupParameters& parameters,
                        const tributary_group* except) const;
+  tributary_group& add(tributary::engine::Loop::Lock& lock,
+                       tributary::collective::GroupParameters parameters,
+                       std::shared_ptr<tributary::library::SharedTree> tree);
+  /// Claims the ids that the group has state of, except those that others have claimed.
   void claim(tributary_group& group);
+  /// Keeps early frames of a tree whose ids are divided from now on, unless this host is its root.
+  void listen(tributary::library::SharedTree& tree);
+  void stop_listening(tributary::library::SharedTree& tree);
+  /// Ids of these trees that no group has are the early frames'.
+  void listen_to_rest(const tributary::collective::GroupParameters& parameters);
+  /// Ids that are given out again are free here: groups that were left with them are removed, and a
+  /// group that had them before it had dups gives them up.
+  void free_ids(const tributary::collective::GroupParameters& parameters);
   /// Waits until nothing is pending at the link. Throws LinkError if it takes too long; `what`
   /// names the step that then fails.
   void drain(tributary::engine::Loop::Lock& lock, std::string_view what);
@@ -119,8 +165,9 @@ private:
               const tributary::manager_client::Membership& membership, tributary::TimeNs now);
   /// Passes on the manager's news of groups, and ends those that have lost a member.
   void follow_news(tributary::TimeNs now);
-  static void take_news(tributary_group& group, const tributary::manager_client::GroupNews& news,
-                        tributary::TimeNs now);
+  void take_news(tributary::library::SharedTree& tree,
+                 const tributary::manager_client::GroupNews& news, tributary::TimeNs now);
+  void take_answers();
 
   std::string interface_;
   std::uint16_t ethertype_;
@@ -132,6 +179,9 @@ private:
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups
   std::vector<std::unique_ptr<tributary_group>> groups_;
+  tributary::library::HostContexts contexts_;
+  std::map<tributary::TreeNumber, tributary::library::EarlyFrames> early_;
+  bool looks_for_answers_ = false;
   /// Moves that are not over.
   std::map<tributary::library::MembershipAgent::Ticket, tributary::manager_client::Membership>
       moves_;

@@ -8,6 +8,9 @@
 //   news() rose: take_news() <-------------- absent members, or that the group is over
 //   hurry(ticket, yes) --------------------> renews more often: a call waits for the news
 //   text(ticket) for people  <-------------- failures
+//   ask(id, request) ----------------------> joins, for as long as it takes, at most the limit
+//   answers() rose: take_answers() <-------- joined, and renews; or why not
+//   withdraw(id), leave_later(ticket) -----> leaves
 //   remove(ticket) ------------------------> leaves it alone; waits for a call in progress
 //
 // The thread holds no lock while it talks to the manager, and its calls are short, so that the
@@ -24,6 +27,7 @@
 #include "tributary/types.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,6 +57,26 @@ public:
              const manager_client::Membership& membership);
   /// After it returns nothing is renewed for the ticket.
   void remove(Ticket ticket);
+
+  /// How a group that was asked for was joined, or not.
+  struct Answer {
+    std::uint64_t id = 0;
+    Ticket ticket = 0; ///< 0: it was not
+    manager_client::Membership membership;
+    std::string error; ///< why not
+  };
+  /// Joins a group in the background; `request.job` must be given. `limit`: for all members to join
+  /// it, and for an unreachable manager. `id` is the caller's.
+  void ask(std::uint64_t id, const manager_client::ClientSettings& settings,
+           const manager_client::JoinRequest& request, std::chrono::milliseconds limit);
+  /// How many answers there were so far. Cheap.
+  [[nodiscard]] std::uint64_t answers() const;
+  /// Answers since the last call.
+  [[nodiscard]] std::vector<Answer> take_answers();
+  /// The group is not wanted any more: there is no answer, and it is left if need be.
+  void withdraw(std::uint64_t id);
+  /// Leaves a group in the background; the ticket is not renewed any more.
+  void leave_later(Ticket ticket);
 
   /// How often any group was moved to other trees. Cheap.
   [[nodiscard]] std::uint64_t moves() const;

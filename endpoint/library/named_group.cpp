@@ -121,6 +121,9 @@ tributary_group_options options_of(const NamedGroup& named,
   options.slots = membership.slots;
   options.payload = membership.payload;
   options.in_switch_results = membership.in_switch_results ? 1 : 0;
+  options.first_id = 0;
+  options.ids = 0;
+  options.first_sequence = 0;
   return options;
 }
 
@@ -181,6 +184,10 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
   return guarded(host->last_error, [&] {
     require(options != nullptr && group != nullptr, "options or group is NULL");
     NamedGroup named = named_group(*host, *options);
+    const bool is_kept = options->protocol.ids == TRIBUTARY_NO_IDS;
+    require(options->protocol.ids == 0 || is_kept,
+            "a named group has all ids of its tree, or none: protocol.ids is 0 or "
+            "TRIBUTARY_NO_IDS");
     check(*host, named);
     library::MembershipAgent& agent = agent_of(*host); // announces the host from now on
     named.request.host = agent.host_name();
@@ -190,9 +197,9 @@ int tributary_join_named(tributary_host* host, const tributary_named_group_optio
     try {
       auto lock = host->loop().lock();
       tributary_group& added = host->add(
-          lock, library::parameters_of(*host, library::options_of(named, named.membership)));
-      named.ticket = agent.add(named.settings, named.request, named.membership);
-      added.named = std::move(named);
+          lock, library::parameters_of(*host, library::options_of(named, named.membership)), named,
+          is_kept);
+      added.named()->ticket = agent.add(named.settings, named.request, named.membership);
       *group = &added;
     } catch (...) {
       manager_client::leave(manager, named.request, named.membership.job);
@@ -211,18 +218,22 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
   }
   const auto lock = group->host->loop().lock();
   const GroupParameters& p = group->member.parameters();
-  const bool named = group->named.has_value();
+  const library::NamedGroup* const named = group->named();
   *out = {.tree = p.tree.value,
           .twin_tree = p.twin ? p.twin->value : TRIBUTARY_NO_TREE,
           .vni = p.vni.value,
           .cookie = p.cookie.value,
           .root_rank = p.root_rank,
           .root_nid = p.root_nid ? p.root_nid->value : TRIBUTARY_NID_UNKNOWN,
-          .disjoint = named && p.twin && group->named->membership.disjoint ? 1 : 0,
+          .disjoint = named != nullptr && p.twin && named->membership.disjoint ? 1 : 0,
           .lease_msec =
-              named ? static_cast<std::uint32_t>(group->named->membership.lease.count()) : 0,
-          .slots = p.slots,
+              named != nullptr ? static_cast<std::uint32_t>(named->membership.lease.count()) : 0,
+          .slots = p.ids_of_tree(),
           .payload = p.payload,
-          .in_switch_results = p.in_switch ? 1 : 0};
+          .in_switch_results = p.in_switch ? 1 : 0,
+          .first_id = p.first_id.value,
+          .ids = group->tree->is_kept ? 0 : p.slots,
+          .first_sequence = p.first_sequence.value(),
+          .moves = group->tree->moves};
   return TRIBUTARY_OK;
 }

@@ -20,8 +20,7 @@ struct NamedGroup {
   tributary_group_options protocol{};
   /// The manager's last news of missing members.
   manager_client::GroupNews news;
-  bool hurried = false; ///< the agent was asked to renew often
-  std::string error;    ///< why the last move could not be followed
+  std::string error; ///< why the last move could not be followed
 };
 
 /// The options of a group with the manager's part filled in.

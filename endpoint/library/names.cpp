@@ -23,7 +23,8 @@ const char* tributary_error_string(int error) {
     return "this host is in a group on this tree already; leave that group first, or use another "
            "tree";
   case TRIBUTARY_ERR_BUSY:
-    return "requests of the group are outstanding; finish them with tributary_wait first";
+    return "requests of the group are outstanding, or groups that are dups of it are not left; "
+           "finish the requests with tributary_wait, and leave the groups, first";
   case TRIBUTARY_ERR_TIMEOUT:
     return "the time is over before the operation was done; the request is still valid, "
            "tributary_status_text says what it waits for";
@@ -62,7 +63,8 @@ const char* tributary_error_string(int error) {
            "content of the written range is undefined";
   case TRIBUTARY_ERR_CANCELLED: return "tributary_rdma_cancel ended the transfer";
   case TRIBUTARY_ERR_FULL:
-    return "the limit is reached; take completions, or give more in struct tributary_rdma_options";
+    return "the limit is reached; for RDMA take completions, or give more in struct "
+           "tributary_rdma_options; for groups leave those that are not needed";
   case TRIBUTARY_ERR_PEER_QUARANTINED:
     return "the fabric manager has quarantined this peer, because transfers with it failed again "
            "and again: no new transfers with it until the manager releases it";

@@ -1,4 +1,5 @@
 // The functions of tributary.h that reduce, and wait for pending operations.
+#include "endpoint/library/operations.hpp"
 #include "endpoint/collective/element_type.hpp"
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/failure_text.hpp"
@@ -81,9 +82,10 @@ VectorTask reduction(const tributary_group& group, const void* in, void* out, st
         "{} of {} needs wide frames, and this group has none: its payload is {} bytes; {}",
         library::operator_name(op), library::type_name(*element_type),
         group.member.parameters().payload,
-        group.named ? "its fabric manager's groups.payload, a switch or a member keeps it at that, "
-                      "and `tributaryctl fabric show groups JOB/NAME` says which"
-                    : "give the tree a payload in the switches' files, and all members the same"));
+        group.named() != nullptr
+            ? "its fabric manager's groups.payload, a switch or a member keeps it at that, "
+              "and `tributaryctl fabric show groups JOB/NAME` says which"
+            : "give the tree a payload in the switches' files, and all members the same"));
   }
   if (!opcode) {
     throw std::invalid_argument(
@@ -140,31 +142,46 @@ Loop::Wait wait_for(const VectorOperation& operation, Loop& loop) {
                                                             : Loop::Wait::vector;
 }
 
+} // namespace
+
+void library::require_ids(const tributary_group& group) {
+  require(!group.tree->is_kept,
+          "this group holds its tree for groups of other processes, and has no ids of it itself");
+}
+
+int library::run_task(Loop::Lock& lock, tributary_group& group, const VectorTask& task,
+                      tributary_result* result) {
+  require_ids(group);
+  tributary_host& host = *group.host;
+  VectorOperation operation(task, group.member.parameters().payload);
+  host.loop().throw_if_broken();
+  if (group.member.failure()) {
+    return answer_of_ended(group, result);
+  }
+  // A linked operation must not be destroyed; if the host breaks, or the group ends, nothing
+  // accesses it again.
+  host.start(group, operation);
+  host.loop().wait_through(
+      lock, [&] { return operation.finished() || group.member.failure().has_value(); },
+      wait_for(operation, host.loop()));
+  if (operation.finished()) {
+    return conclude(operation, host.last_error, result);
+  }
+  group.pipeline.abandon();
+  return answer_of_ended(group, result);
+}
+
+namespace {
+
 /// Runs the task of `make_task` to its end.
 template <typename MakeTask>
 int run(tributary_group* group, MakeTask&& make_task, tributary_result* result) {
   if (group == nullptr) {
     return library::no_host("the group");
   }
-  std::string& message = group->host->last_error;
-  return guarded(message, [&] {
+  return guarded(group->host->last_error, [&] {
     auto lock = group->host->loop().lock();
-    VectorOperation operation(make_task(), group->member.parameters().payload);
-    group->host->loop().throw_if_broken();
-    if (group->member.failure()) {
-      return answer_of_ended(*group, result);
-    }
-    // A linked operation must not be destroyed; if the host breaks, or the group ends, nothing
-    // accesses it again.
-    group->host->start(*group, operation);
-    group->host->loop().wait_through(
-        lock, [&] { return operation.finished() || group->member.failure().has_value(); },
-        wait_for(operation, group->host->loop()));
-    if (operation.finished()) {
-      return conclude(operation, message, result);
-    }
-    group->pipeline.abandon();
-    return answer_of_ended(*group, result);
+    return library::run_task(lock, *group, make_task(), result);
   });
 }
 
@@ -179,6 +196,7 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
   return guarded(group->host->last_error, [&] {
     require(request != nullptr, "no place for the request: it is NULL");
     const auto lock = group->host->loop().lock();
+    library::require_ids(*group);
     const VectorTask task = make_task();
     group->host->loop().throw_if_broken();
     if (group->member.failure()) {

@@ -43,7 +43,14 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.leave_grace_ns = ns(options.leave_grace_usec);
   p.member_timeout_ns = ns(options.member_timeout_usec);
   p.sends_marks = true;
-  p.slots = options.slots;
+  require(options.first_id < most_reductions_per_tree, "the first id is outside 0 to 127");
+  require(options.ids != 0 || options.first_id == 0,
+          "a range of ids begins at first_id and has no length: give ids, too");
+  require(options.first_sequence < usable_sequences, "the first sequence is outside 0 to 1021");
+  p.slots = options.ids == 0 ? options.slots : options.ids;
+  p.tree_slots = options.slots;
+  p.first_id = ReductionId{static_cast<std::uint8_t>(options.first_id)};
+  p.first_sequence = SequenceNumber{options.first_sequence};
   p.payload = options.payload;
   p.in_switch = options.in_switch_results != 0;
   return p;

@@ -1,6 +1,7 @@
 #include "endpoint/library/status_text.hpp"
 
 #include "endpoint/library/failure_text.hpp"
+#include "endpoint/library/host.hpp"
 
 #include <fmt/format.h>
 
@@ -18,6 +19,10 @@ std::string status_text(const collective::Member& member, TimeNs now) {
                             : fmt::format("tree {}", group.tree.value),
                  member.is_root() ? "root, rank" : "leaf, rank", group.rank, group.size,
                  member.statistics().completed);
+  if (group.slots < group.ids_of_tree()) {
+    fmt::format_to(out, "  ids {} to {} of the tree's {}\n", group.first_id.value,
+                   group.first_id.value + group.slots - 1, group.ids_of_tree());
+  }
   if (group.slots > reductions_per_tree) {
     fmt::format_to(
         out, "  {} reductions of {} bytes in flight{}\n", group.slots, group.payload,
@@ -28,12 +33,11 @@ std::string status_text(const collective::Member& member, TimeNs now) {
             : "");
   }
   const collective::Status status = member.status();
-  for (std::size_t id = 0; id < status.size(); ++id) {
-    const collective::ReductionStatus& entry = status[id];
+  for (const collective::ReductionStatus& entry : status) {
     if (entry.waiting == Waiting::idle) {
       continue;
     }
-    fmt::format_to(out, "  reduction {}: piece {}, {} for {:.3f} s", id, entry.piece,
+    fmt::format_to(out, "  reduction {}: piece {}, {} for {:.3f} s", entry.id.value, entry.piece,
                    name_of(entry.waiting), seconds_of(elapsed_ns(now, entry.since)));
     if (entry.waiting == Waiting::for_contributions) {
       fmt::format_to(out, ", {} of {} came", entry.count, entry.size);
@@ -68,6 +72,16 @@ std::string status_text(const collective::Member& member, TimeNs now) {
     fmt::format_to(out, ", {} retries\n", entry.retries);
   }
   return text;
+}
+
+std::string contexts_text(const tributary_group& group) {
+  const HostContexts& all = group.host->contexts();
+  const std::uint64_t on_this_tree = all.in_use_on(*group.tree);
+  return on_this_tree == 0
+             ? ""
+             : fmt::format("  {} groups of this host share this tree, and {} all its trees; {} "
+                           "trees serve dups only\n",
+                           on_this_tree, all.in_use(), all.further_trees());
 }
 
 } // namespace tributary::library

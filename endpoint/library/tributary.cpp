@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <vector>
 
 using tributary::TimeNs;
 using tributary::collective::GroupParameters;
@@ -118,7 +120,10 @@ tributary_group_options tributary_group_defaults() {
           .member_timeout_usec = usec(p.member_timeout_ns),
           .slots = p.slots,
           .payload = p.payload,
-          .in_switch_results = 0};
+          .in_switch_results = 0,
+          .first_id = 0,
+          .ids = 0,
+          .first_sequence = 0};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,
@@ -140,6 +145,56 @@ int tributary_join(tributary_host* host, const tributary_group_options* options,
   });
 }
 
+int tributary_move(tributary_group* group, const tributary_group_options* options) {
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  tributary_host& host = *group->host;
+  return guarded(host.last_error, [&] {
+    require(options != nullptr, "options is NULL");
+    const auto lock = host.loop().lock();
+    require(group->named() == nullptr && !group->is_dup,
+            "this group moves with its tree: the fabric manager moves it, or the group that it is "
+            "a dup of is moved");
+    require(host.others_of(*group) == 0, "the group has dups, which use ids of its tree");
+    host.move(*group, library::parameters_of(host, *options));
+    return static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
+int tributary_check(tributary_group* group) {
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  tributary_host& host = *group->host;
+  return guarded(host.last_error, [&] {
+    const auto lock = host.loop().lock();
+    host.loop().progress();
+    return group->member.failure()
+               ? fail(host.last_error, library::failure_code(*group), library::failure_text(*group))
+               : static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
+int tributary_abandon(tributary_group* group) {
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  tributary_host& host = *group->host;
+  return guarded(host.last_error, [&] {
+    const auto lock = host.loop().lock();
+    if (!group->member.failure()) {
+      using collective::Failure;
+      group->is_abandoned = true;
+      group->member.fail({.reason = Failure::Reason::ended, .missing = {}, .one = {}, .other = {}},
+                         tributary::net::steady_now());
+      group->pipeline.abandon();
+      host.loop().send(*group);
+    }
+    return static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
 int tributary_leave(tributary_group* group) {
   if (group == nullptr) {
     return TRIBUTARY_OK;
@@ -152,11 +207,26 @@ int tributary_leave(tributary_group* group) {
                 fmt::format("{} requests of the group are outstanding; wait for them first",
                             group->requests.size()));
   }
+  if (group->is_context()) {
+    host.leave_context(*group);
+    return TRIBUTARY_OK;
+  }
+  if (const std::size_t others = host.others_of(*group); others > 0) {
+    return fail(
+        host.last_error, TRIBUTARY_ERR_BUSY,
+        fmt::format("{} groups are dups of this one, or of its dups; leave them first", others));
+  }
   const int code = guarded(host.last_error, [&] {
     collective::Member& member = group->member;
     group->leaving = true;
+    group->tree->leaving = true;
     const TimeNs begin = tributary::net::steady_now();
+    if (group->tree->is_kept) {
+      return static_cast<int>(TRIBUTARY_OK); // those who have the ids are done with them
+    }
     member.leave(begin);
+    group->moved_at = begin;
+    host.loop().engine().wake(*group);
     // The member has its own time limits; the second beyond them is for the kernel to take the last
     // frames.
     constexpr std::uint64_t to_drain_ns = 1'000'000'000;
@@ -175,13 +245,20 @@ int tributary_leave(tributary_group* group) {
     }
     return static_cast<int>(TRIBUTARY_OK);
   });
-  const std::optional<library::NamedGroup> named = std::move(group->named);
-  host.remove(*group);
+  std::vector<library::NamedGroup> at_manager;
+  if (group->named() != nullptr) {
+    at_manager.push_back(*group->named());
+  }
+  std::ranges::move(host.remove_with_trees(*group), std::back_inserter(at_manager));
   if (lock.owns_lock()) {
     lock.unlock();
   }
-  const int left = named ? library::leave_at_manager(host, *named) : TRIBUTARY_OK;
-  return code != TRIBUTARY_OK ? code : left;
+  int first_code = code;
+  for (const library::NamedGroup& named : at_manager) {
+    const int left = library::leave_at_manager(host, named);
+    first_code = first_code != TRIBUTARY_OK ? first_code : left;
+  }
+  return first_code;
 }
 
 uint32_t tributary_rank(const tributary_group* group) {
@@ -214,6 +291,8 @@ int tributary_get_statistics(tributary_group* group, struct tributary_statistics
 #undef TRIBUTARY_X
   out->host_frames_unknown = group->host->frames_unknown();
   out->host_kernel_drops = group->host->loop().port().counts().receive_drops;
+  out->host_contexts = group->host->contexts().in_use();
+  out->host_further_trees = group->host->contexts().further_trees();
   return TRIBUTARY_OK;
 }
 
@@ -228,8 +307,9 @@ int tributary_status_text(const tributary_group* group, char* text, size_t size)
     if (group->member.failure()) {
       all += fmt::format("  the group has ended: {}\n", library::failure_text(*group));
     }
-    if (group->named) {
-      all += library::lease_text(*group->host, *group->named);
+    all += library::contexts_text(*group);
+    if (group->named() != nullptr) {
+      all += library::lease_text(*group->host, *group->named());
     }
     if (size > 0) {
       const std::size_t copied = std::min(all.size(), size - 1);

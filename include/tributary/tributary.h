@@ -102,7 +102,7 @@ enum tributary_error {
   TRIBUTARY_ERR_NOT_PERMITTED = -5,        /* a capability is missing, such as CAP_NET_RAW */
   TRIBUTARY_ERR_SYSTEM = -6,               /* another system call failed */
   TRIBUTARY_ERR_TREE_IN_USE = -7,          /* this host is in a group on this tree already */
-  TRIBUTARY_ERR_BUSY = -8,                 /* requests of the group are outstanding */
+  TRIBUTARY_ERR_BUSY = -8,                 /* requests or dups of the group are outstanding */
   TRIBUTARY_ERR_TIMEOUT = -9,              /* the time-out expired; the request is still valid */
   TRIBUTARY_ERR_OP_MISMATCH = -10,         /* members called different operators; no result */
   TRIBUTARY_ERR_ABANDONED = -11,           /* left, but some members may not have */
@@ -301,6 +301,7 @@ TRIBUTARY_API const char* tributary_result_name(int code);
 
 #define TRIBUTARY_NID_UNKNOWN 0xFFFFFFFFu
 #define TRIBUTARY_NO_TREE 0xFFFFFFFFu
+#define TRIBUTARY_NO_IDS 0xFFFFFFFFu
 
 struct tributary_group_options {
   uint32_t tree; /* 0 to 8191, as installed in the switches */
@@ -340,6 +341,16 @@ struct tributary_group_options {
    * tree, and 0 refuses it: one request is enough to enable it, one refusal disables it, and
    * tributary_get_membership returns the outcome. Not with twin trees, nor cxi_compatible. */
   int in_switch_results; /* 0 */
+  /* A range of the tree's ids, for a group that shares the tree with others (a context,
+   * docs/protocol/contexts.md): ids of them, a power of two, from first_id on, with a cookie of its
+   * own, and the root's first sequence, 0 to 1021. Members of other processes have the other ids,
+   * which is not checked here. Leaving such a group sends nothing: see tributary_leave. ids 0:
+   * all ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
+   * agreement. A named group has all ids, or with TRIBUTARY_NO_IDS none: it holds its tree, and
+   * renews its lease, for other processes that join ranges of it; such a group reduces nothing. */
+  uint32_t first_id;       /* 0 */
+  uint32_t ids;            /* 0 */
+  uint32_t first_sequence; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 
@@ -385,6 +396,61 @@ TRIBUTARY_API int tributary_join_named(struct tributary_host* host,
                                        const struct tributary_named_group_options* options,
                                        struct tributary_group** group);
 
+/* A new group of the same members, with the same ranks. It shares the parent's tree, or another one
+ * of these members, with all their groups: no request to the manager, and no entry in a switch. So
+ * it takes about as long as an operation of the parent; the first dup of a group that was joined as
+ * long as two, and such a group has half as many reductions in flight from then on
+ * (docs/protocol/contexts.md). Operations of different groups have no order.
+ *
+ * All members must call it, in the same order as the parent's operations; it waits without limit
+ * for a member that is late. Like an operation it returns TRIBUTARY_ERR_MEMBER_MISSING where a
+ * member is missing for the parent's member_timeout_usec, or reported as gone, and
+ * TRIBUTARY_ERR_COUNT_MISMATCH or _OP_MISMATCH where a member called something else. Members that
+ * pass different parents wait for each other, as with an operation. Outstanding operations of the
+ * parent continue; the first dup of a joined group waits for them.
+ *
+ * Where all ids of the members' trees are in use it waits for the next tree, which a fabric manager
+ * makes in the background from when three quarters are. TRIBUTARY_ERR_FULL at all members: it
+ * refused one, or the group was joined without a manager; tributary_last_error has the reason.
+ * Leave a group that is not needed, or join one by name.
+ *
+ * options: armed, check_contributions and all fields after them up to member_timeout_usec, for the
+ * new group's protocol; the other fields are ignored. NULL: those of the parent. On an error *child
+ * is NULL. TRIBUTARY_ERR_ARGUMENT for a parent with cxi_compatible, or one that was joined with a
+ * range of ids.
+ *
+ * The new group ends when the manager ends the group of its tree, and moves with its tree. It may
+ * outlive its parent if that is a dup, too; the group that was joined is left last. */
+TRIBUTARY_API int tributary_group_dup(struct tributary_group* parent,
+                                      const struct tributary_group_options* options,
+                                      struct tributary_group** child);
+/* The same, for programs that divide groups by colour, as far as all members are on one side: with
+ * the same colour at all members it is tributary_group_dup, and with a negative one at all of them
+ * *child is NULL and the result TRIBUTARY_OK. Where colours differ all members get
+ * TRIBUTARY_ERR_ARGUMENT: members of a part of a group need a tree of their own, from
+ * tributary_join_named. */
+TRIBUTARY_API int tributary_group_split(struct tributary_group* parent, int32_t colour,
+                                        const struct tributary_group_options* options,
+                                        struct tributary_group** child);
+
+/* Moves a group that was joined with tributary_join to the trees, VNI, cookie and root NID of the
+ * options, with the same members, root, slots, payload and range of ids. All members must do so, at
+ * any time; what was under way is repeated on the new trees. TRIBUTARY_ERR_ARGUMENT for a named
+ * group, for a dup, and for a group that has dups. */
+TRIBUTARY_API int tributary_move(struct tributary_group* group,
+                                 const struct tributary_group_options* options);
+
+/* TRIBUTARY_OK, or the error that every operation of the group returns since it has ended. Makes
+ * progress. */
+TRIBUTARY_API int tributary_check(struct tributary_group* group);
+
+/* Ends the group at this member at once: nothing of its operations' memory is read or written any
+ * more, their requests return TRIBUTARY_ERR_GROUP_ENDED, and only tributary_leave remains to be
+ * called, which takes no time. Other groups of the host continue, those on the same tree included.
+ * At the root the other members are notified, and get TRIBUTARY_ERR_GROUP_ENDED; otherwise they
+ * wait for this member. */
+TRIBUTARY_API int tributary_abandon(struct tributary_group* group);
+
 /* The trees and parameters of a group; for a named group as last set by the manager. */
 struct tributary_membership {
   uint32_t tree;
@@ -395,9 +461,13 @@ struct tributary_membership {
   uint32_t root_nid;     /* or TRIBUTARY_NID_UNKNOWN */
   int disjoint;          /* named, two trees: they share no link and no inner switch */
   uint32_t lease_msec;   /* named; 0 otherwise */
-  uint32_t slots;        /* reductions in flight */
+  uint32_t slots;        /* reductions in flight of the tree */
   uint32_t payload;      /* bytes of elements in a frame; 32: no wide frames */
   int in_switch_results; /* in-switch results: the switch next to the root sends them */
+  uint32_t first_id;     /* of the range of the tree's ids that the group uses */
+  uint32_t ids;          /* reductions in flight of the group */
+  uint32_t first_sequence;
+  uint32_t moves; /* named: how often the manager has moved it to other trees */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
@@ -407,7 +477,12 @@ TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
  * most leave_timeout_usec + leave_grace_usec; returns TRIBUTARY_ERR_ABANDONED if some members did
  * not leave in that time, or an interface error: the group is gone in these cases, too. For a named
  * group the manager is notified, which takes a few seconds at most; if that fails, one of the
- * manager's errors is returned, and the lease expires on its own. NULL is allowed. */
+ * manager's errors is returned, and the lease expires on its own. NULL is allowed.
+ *
+ * A dup, and a group that was joined with a range of ids, is gone at once and sends nothing; its
+ * root continues to answer members that have lost its last results, until the ids are given to
+ * another group. TRIBUTARY_ERR_BUSY for a group that was joined while dups of it, or of these, are
+ * not left here. */
 TRIBUTARY_API int tributary_leave(struct tributary_group* group);
 
 TRIBUTARY_API uint32_t tributary_rank(const struct tributary_group* group);
@@ -494,6 +569,8 @@ struct tributary_statistics {
   /* For the whole host: */
   uint64_t host_frames_unknown; /* not a reduction frame, or of a tree not joined here */
   uint64_t host_kernel_drops;   /* frames the kernel dropped because no call read them in time */
+  uint64_t host_contexts;       /* groups that share a tree with dups, dups included */
+  uint64_t host_further_trees;  /* trees that were joined for dups */
 };
 TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
                                            struct tributary_statistics* statistics);

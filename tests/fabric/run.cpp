@@ -77,6 +77,53 @@ Group& Run::add_twins(GroupSetup setup, std::span<const SwitchIndex> first_witho
   return add(setup);
 }
 
+void Run::install_for_vectors(TreeNumber tree, const VectorSetup& setup) {
+  auto parts =
+      multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_);
+  for (TreePart& part : parts) {
+    if (setup.parameters.is_wide()) {
+      part.slots = {.slots = setup.parameters.ids_of_tree(),
+                    .payload_bytes = setup.parameters.payload,
+                    .half_floats = false};
+    }
+  }
+  if (setup.parameters.in_switch) {
+    make_in_switch_result(parts);
+  }
+  fabric_.install(tree, parts);
+}
+
+VectorGroup& Run::add_context(const VectorGroup* on, VectorSetup setup, const Context& context) {
+  setup.tree = on != nullptr ? on->setup().tree
+                             : TreeNumber{static_cast<std::uint16_t>(4007 + 13 * vectors_.size())};
+  setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
+  setup.seed = random_.next();
+  setup.is_context = true;
+  if (on == nullptr) {
+    install_for_vectors(setup.tree, setup);
+  }
+  setup.parameters.tree_slots = setup.parameters.slots;
+  setup.parameters.slots = context.ids;
+  setup.parameters.first_id = context.first;
+  VectorGroup& group = *vectors_.emplace_back(std::make_unique<VectorGroup>(fabric_, setup));
+  shared_.resize(hosts_.size());
+  for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+    auto& host = shared_[setup.hosts[rank]];
+    if (!host) {
+      host = std::make_unique<SharedHost>();
+    }
+    host->add(group.program(rank), context.first, context.ids,
+              [&group] { return group.has_ids(); });
+  }
+  return group;
+}
+
+TreeNumber Run::add_tree_like(const VectorGroup& group) {
+  const TreeNumber tree{static_cast<std::uint16_t>(6007 + 13 * further_trees_++)};
+  install_for_vectors(tree, group.setup());
+  return tree;
+}
+
 VectorGroup& Run::add_vectors(VectorSetup setup, bool twins) {
   // Behind those of the other groups.
   setup.tree = TreeNumber{static_cast<std::uint16_t>(4007 + 13 * vectors_.size())};
@@ -87,19 +134,7 @@ VectorGroup& Run::add_vectors(VectorSetup setup, bool twins) {
   setup.seed = random_.next();
   for (const auto tree : {std::optional(setup.tree), setup.twin}) {
     if (tree) {
-      auto parts =
-          multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_);
-      for (TreePart& part : parts) {
-        if (setup.parameters.is_wide()) {
-          part.slots = {.slots = setup.parameters.slots,
-                        .payload_bytes = setup.parameters.payload,
-                        .half_floats = false};
-        }
-      }
-      if (setup.parameters.in_switch) {
-        make_in_switch_result(parts);
-      }
-      fabric_.install(*tree, parts);
+      install_for_vectors(*tree, setup);
     }
   }
   return *vectors_.emplace_back(std::make_unique<VectorGroup>(fabric_, setup));
@@ -131,8 +166,13 @@ void Run::start() {
       fabric_.attach(h, *hosts_[h]);
     }
   }
+  for (HostIndex h = 0; h < shared_.size(); ++h) {
+    if (shared_[h]) {
+      fabric_.attach(h, *shared_[h]);
+    }
+  }
   for (const auto& group : vectors_) {
-    for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
+    for (std::uint32_t rank = 0; rank < group->size() && !group->setup().is_context; ++rank) {
       fabric_.attach(group->setup().hosts[rank], group->program(rank));
     }
   }
@@ -178,7 +218,7 @@ void Run::finish(std::uint64_t limit_ns) {
     }
     fabric_.violation("not all members have left:" + status);
   }
-  if (fault_free()) {
+  if (fault_free() && shared_.empty()) { // contexts send nothing when they are left
     const auto all_arrived = [&] { return fabric_.accounting().in_flight == 0; };
     fabric_.run_until(all_arrived, fabric_.now() + milliseconds(1));
     fabric_.run_until(fabric_.now() + microseconds(10)); // switches process what arrived

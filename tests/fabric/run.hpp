@@ -10,6 +10,7 @@
 
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/group.hpp"
+#include "tests/fabric/shared_host.hpp"
 #include "tests/fabric/vector_group.hpp"
 
 #include <array>
@@ -80,6 +81,16 @@ public:
   /// A group that reduces vectors, with slots in its trees' switches according to its parameters:
   /// on one tree, or on two. Its hosts have no other groups.
   VectorGroup& add_vectors(VectorSetup setup, bool twins = false);
+  /// The same for groups that share a tree, each with a range of its ids and a cookie of its own:
+  /// on the tree of `on`, or on a new one with null. `setup.parameters.slots`: of the tree. Their
+  /// hosts have no other groups.
+  struct Context {
+    ReductionId first;
+    std::uint32_t ids = 0;
+  };
+  VectorGroup& add_context(const VectorGroup* on, VectorSetup setup, const Context& context);
+  /// Another tree for them, which they move to.
+  [[nodiscard]] TreeNumber add_tree_like(const VectorGroup& group);
   /// The only one, or the first of two.
   [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
   [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
@@ -103,6 +114,7 @@ public:
 
 private:
   Group& add(const GroupSetup& setup);
+  void install_for_vectors(TreeNumber tree, const VectorSetup& setup);
   [[nodiscard]] bool fault_free() const;
 
   std::uint64_t seed_;
@@ -111,6 +123,8 @@ private:
   std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null without a member
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<std::unique_ptr<VectorGroup>> vectors_;
+  std::vector<std::unique_ptr<SharedHost>> shared_; ///< by host; null without contexts
+  std::uint16_t further_trees_ = 0;
   std::vector<std::vector<std::vector<TreePart>>> trees_; ///< by group, one or two of each
 };
 

@@ -529,7 +529,10 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   case core::Event::completed_full: {
     ++engine.contributions;
     if (found != armed_.end()) {
-      engine.op_mismatches += found->second.frames > 0 && !matches(found->second, f) ? 1 : 0;
+      // A report is held as four words: no vector fits it any more.
+      const bool fits = matches(found->second, f) &&
+                        !(f.is_wide() && found->second.result_code >= operator_mismatch);
+      engine.op_mismatches += found->second.frames > 0 && !fits ? 1 : 0;
       add(found->second, f, bytes);
       if (Armed& armed = found->second;
           decision.event == core::Event::contributed && armed.contributions >= tree.wait_count) {

@@ -87,11 +87,18 @@ public:
     if (now >= member_.next_deadline()) {
       member_.poll(now);
     }
+    if (now >= move_.at) {
+      collective::GroupParameters parameters = member_.parameters();
+      parameters.tree = move_.tree;
+      move_.at = never;
+      member_.move_to(parameters, now);
+    }
     proceed(now, port);
   }
   [[nodiscard]] TimeNs next_wake() const override {
-    return std::min(member_.next_deadline(), may_begin() ? begin_at_ : never);
+    return std::min({member_.next_deadline(), may_begin() ? begin_at_ : never, move_.at});
   }
+  void move(const Move& move) { move_ = move; }
 
   [[nodiscard]] const collective::Member& member() const { return member_; }
   [[nodiscard]] bool done() const { return done_ == group_.setup_.lengths.size(); }
@@ -131,12 +138,15 @@ private:
         }
         moved = true;
       }
-      if (may_begin() && now >= begin_at_) {
+      if (may_begin() && now >= begin_at_ && !group_.has_ids()) {
+        constexpr std::uint64_t look_ns = 20'000;
+        begin_at_ = now + look_ns;
+      } else if (may_begin() && now >= begin_at_) {
         begin(now);
         moved = true;
       }
     }
-    if ((done() || member_.failure()) && !leaving_) {
+    if ((done() || member_.failure()) && !leaving_ && !group_.setup_.is_context) {
       leaving_ = true;
       member_.leave(now);
     }
@@ -210,6 +220,7 @@ private:
   TimeNs first_done_at_;
   TimeNs begin_at_;
   bool leaving_ = false;
+  Move move_{.at = never, .tree = {}};
 };
 
 VectorGroup::VectorGroup(Fabric& fabric, const VectorSetup& setup)
@@ -230,7 +241,14 @@ bool VectorGroup::complete() const {
 }
 
 bool VectorGroup::parted() const {
-  return std::ranges::all_of(applications_, [](const auto& a) { return a->member().left(); });
+  return setup_.is_context ||
+         std::ranges::all_of(applications_, [](const auto& a) { return a->member().left(); });
+}
+
+void VectorGroup::move(std::uint32_t rank, const Move& move) { applications_[rank]->move(move); }
+
+const collective::Member& VectorGroup::member(std::uint32_t rank) const {
+  return applications_[rank]->member();
 }
 
 TimeNs VectorGroup::completed_at() const {
@@ -264,7 +282,7 @@ std::string VectorGroup::describe_status() const {
   std::string text;
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
     const Application& a = *applications_[rank];
-    if (a.done() && a.member().left()) {
+    if (a.done() && (a.member().left() || setup_.is_context)) {
       continue;
     }
     text += fmt::format("\n    tree {} rank {} (host {}{}): {} of {} vectors", setup_.tree.value,

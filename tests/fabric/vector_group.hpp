@@ -20,6 +20,8 @@
 
 namespace tributary::fabric {
 
+class VectorGroup;
+
 struct VectorSetup {
   TreeNumber tree{};
   std::optional<TreeNumber> twin{};
@@ -41,6 +43,16 @@ struct VectorSetup {
   collective::GroupParameters parameters{};
   /// Whether the group may end with an error at all members instead of completing.
   bool may_end = false;
+  /// Members of a context send nothing when they leave it.
+  bool is_context = false;
+  /// The group whose ids it has when that one is complete at all members: it begins then.
+  const VectorGroup* after = nullptr;
+};
+
+/// The rank's member moves to this tree at this time.
+struct Move {
+  TimeNs at;
+  TreeNumber tree;
 };
 
 class VectorGroup {
@@ -60,6 +72,10 @@ public:
   /// members have ended that may.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
+  /// Whether the member may begin: it has its ids.
+  [[nodiscard]] bool has_ids() const { return setup_.after == nullptr || setup_.after->complete(); }
+  void move(std::uint32_t rank, const Move& move);
+  [[nodiscard]] const collective::Member& member(std::uint32_t rank) const;
   /// When the last member had the last result; and the first one.
   [[nodiscard]] TimeNs completed_at() const;
   [[nodiscard]] TimeNs first_completed_at() const;

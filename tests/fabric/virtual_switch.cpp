@@ -461,8 +461,13 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
       expect(false, fmt::format("a frame of class {} leaves in class {}",
                                 original.traffic_class.value, decision.traffic_class));
     }
-    workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i],
-                               surroundings_.frames()[burst[i]].bytes(), now);
+    std::span<const std::byte> after = surroundings_.frames()[burst[i]].bytes();
+    if (decision.action == core::Action::emit ||
+        decision.action == core::Action::replicate_result) {
+      after = after.first(std::min<std::size_t>(after.size(), decision.length));
+    }
+    workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i], after,
+                               now);
     core::dispatch(std::span(&decisions[i], 1),
                    Performing(*this, w, in, burst[i], decisions[i], original, now));
   }

@@ -22,7 +22,9 @@ THREAD = {"thread"}
 NEVER = frozenset()
 
 UNDER = {
+    "communicators": NEVER,
     "configuration": ADDRESS,
+    "contexts": NEVER,
     "control_channel": THREAD,
     "demo": set(),
     "demo_faults": THREAD,

@@ -268,7 +268,7 @@ FAULTS = [
           "if (leaves.count == group.size - 1 && all_once) {",
           "if (leaves.count + 1 >= group.size - 1) {"),
     Fault("no_release_at_the_end", ROOT_LEAVING, "engines stay armed when the group has left",
-          "      open_sequence(ReductionId{i}, slot, false, false);", ""),
+          "      open_sequence(channel_.id_at(i), slot, false, false);", ""),
     Fault("leaf_believes_old_sequences", LEAF, "a frame that was overtaken is followed",
           "  if (!slot.heard || is_newer(sequence, *slot.heard)) {",
           "  if (!slot.heard || sequence != *slot.heard) {"),

@@ -17,6 +17,9 @@ Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint
   if (reason == Reason::none && communicator.next_way(asked.kind, bytes) == Transport::library) {
     reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
   }
+  if (reason == Reason::none && asked.may_block()) {
+    communicator.look_at_length(bytes);
+  }
   if (reason == Reason::none && !communicator.enter()) {
     reason = communicator.reason();
   }
@@ -37,6 +40,9 @@ bool decided(const Asked& asked, Communicator& communicator) {
     }
     communicator.set_up();
   }
+  if (asked.may_block()) {
+    communicator.look_again();
+  }
   return true;
 }
 
@@ -47,7 +53,7 @@ const CallCaches::Entry* known_of(const Asked& asked) {
 
 /// Stores that frames carry calls like this one, by this plan if it is a reduction.
 void store(const Asked& asked, Communicator& communicator, const Plan& plan, std::uint64_t bytes) {
-  if (!asked.like) {
+  if (!asked.like || communicator.reason() == Reason::no_ids) { // the latter looks again
     return;
   }
   Schedule* const schedule = communicator.schedule(asked.kind, bytes);

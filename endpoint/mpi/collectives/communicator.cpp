@@ -1,5 +1,6 @@
 #include "endpoint/mpi/collectives/communicator.hpp"
 
+#include "endpoint/contexts/call_history.hpp"
 #include "endpoint/mpi/collectives/persistent_queue.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/collectives/setup.hpp"
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace tributary::mpi::collectives {
 
@@ -36,7 +38,11 @@ void Communicator::decide_alone() {
   }
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+  if (ranks_ != nullptr) {
+    runtime_.teams().release(*ranks_);
+  }
+}
 
 std::string Communicator::name() const {
   std::array<char, MPI_MAX_OBJECT_NAME> text{};
@@ -54,6 +60,13 @@ void Communicator::set_up() {
   setup.run();
 }
 
+void Communicator::look_again() {
+  if (reason_ == Reason::no_ids && contexts::looks_again_before(++calls_without_ids_)) {
+    reason_ = Reason::none;
+    Setup(runtime_, *this).run();
+  }
+}
+
 void Communicator::set_up_without_choices() {
   makes_choices_ = false;
   set_up();
@@ -66,9 +79,16 @@ std::shared_ptr<PersistentQueue> Communicator::persistent_queue() {
   return queue_;
 }
 
+void Communicator::look_at_length(std::uint64_t bytes) {
+  constexpr std::uint32_t are_frequent = 8;
+  if (!use_.has_long_parts && use_.team && bytes > use_.team->arena().part_bytes() &&
+      ++long_calls_ == are_frequent) {
+    Setup(runtime_, *this).lengthen();
+  }
+}
+
 bool Communicator::enter() {
-  if (team_->arena().enter(team_->rank(), calls_ + 1)) {
-    ++calls_;
+  if (use_.team->enter()) {
     return true;
   }
   caches.forget(this);
@@ -80,22 +100,22 @@ void Communicator::run(const intra_node::Call& call) {
   if (worker_) {
     worker_->drain(progress);
   }
-  team_->run(call, progress);
-  if (team_->was_rescued()) {
+  use_.team->run(call, progress);
+  if (use_.team->was_rescued()) {
     runtime_.count_rescue();
   }
 }
 
 void Communicator::run_without_mpi(const intra_node::Call& call) {
-  team_->run(call, [] {});
-  if (team_->was_rescued()) {
+  use_.team->run(call, [] {});
+  if (use_.team->was_rescued()) {
     runtime_.count_rescue();
   }
 }
 
 void Communicator::run_later(const intra_node::Call& call, std::function<void()> done) {
   if (!worker_) {
-    worker_ = std::make_unique<Worker>(*team_);
+    worker_ = std::make_unique<Worker>(*use_.team);
   }
   worker_->add(call, std::move(done));
 }
@@ -113,41 +133,61 @@ void Communicator::begin_again() {
   decided_ = false;
   reason_ = Reason::none;
   hands_over_counts_ = false;
+  long_calls_ = 0;
+  calls_without_ids_ = 0;
+  if (ranks_ != nullptr) {
+    runtime_.teams().release(*std::exchange(ranks_, nullptr));
+  }
   decide_alone();
 }
 
-void Communicator::leave() {
+void Communicator::stop_worker() {
   drain();
   worker_.reset();
-  if (team_) {
-    team_->leave();
-    team_.reset();
-  }
 }
 
-void Communicator::retire(Wait wait) {
-  if (queue_) {
-    queue_->close(wait);
-    queue_.reset();
-  }
-  if (wait == Wait::for_all && hands_over_counts_) {
-    drain();
-    runtime_.hand_over_counts(comm_);
-  }
-  if (!team_) {
-    return;
-  }
+void Communicator::stop_using() {
   caches.forget(this);
-  drain();
-  worker_.reset();
+  stop_worker();
   if (makes_choices_ && !runtime_.settings().tuning) {
+    use_.known = std::make_shared<const Knowledge>(choices_.known());
     runtime_.remember(nodes(), choices_.known());
     print_choices(reason_ == Reason::none ? "at the end" : "until the fabric failed");
   }
-  if (wait == Wait::for_all && !hands_over_counts_) {
-    PMPI_Barrier(comm_);
+}
+
+void Communicator::give_back() {
+  if (use_.team) {
+    stop_using();
+    runtime_.teams().put_aside(std::exchange(use_, {}));
   }
-  leave();
+}
+
+void Communicator::give_up_team() {
+  stop_using();
+  runtime_.teams().finish(std::exchange(use_, {}));
+}
+
+void Communicator::retire(End end) {
+  if (queue_) {
+    queue_->close(end);
+    queue_.reset();
+  }
+  if (end == End::freed && hands_over_counts_) {
+    drain();
+    runtime_.hand_over_counts(comm_);
+  }
+  if (!use_.team) {
+    return;
+  }
+  if (end == End::freed) {
+    // Nobody is waited for. A rank that lacks a result of this communicator still gets it, from the
+    // team, which answers until all have left it (teams.hpp).
+    give_back();
+  } else {
+    stop_using();
+    runtime_.teams().leave_later(std::exchange(use_, {}));
+  }
   if (reason_ == Reason::none) {
     reason_ = Reason::setup_failed; // it is about to be freed; none of its calls arrive here any
                                     // more

@@ -1,9 +1,10 @@
 // The state of one communicator: undecided until its first call that could be reduced in the
-// network, which sets it up at all its ranks; from then on it permanently has a group or none.
+// network, which sets it up at all its ranks; from then on it permanently has a team or none.
 #pragma once
 
 #include "endpoint/mpi/collectives/worker.hpp"
 #include "endpoint/mpi/intra_node/team.hpp"
+#include "endpoint/mpi/intra_node/teams.hpp"
 #include "endpoint/mpi/model/choices.hpp"
 #include "endpoint/mpi/model/plan.hpp"
 
@@ -38,6 +39,8 @@ public:
   /// The same for a communicator whose calls are chosen elsewhere (persistent_queue.hpp).
   void set_up_without_choices();
   [[nodiscard]] bool is_decided() const { return decided_; }
+  /// Call it before each call that may block: where no tree had room, some calls look again.
+  void look_again();
   /// Why none of its calls go through the network; `none`: they do.
   [[nodiscard]] Reason reason() const { return reason_; }
   [[nodiscard]] Abilities abilities() const { return abilities_; }
@@ -69,29 +72,33 @@ public:
   /// The queue of its persistent operations. The first call is collective.
   [[nodiscard]] std::shared_ptr<PersistentQueue> persistent_queue();
 
-  /// The place of a rank.
-  struct Place {
-    std::uint32_t node = 0;
-    std::uint32_t rank = 0; ///< in the node
-  };
-  [[nodiscard]] Place place_of(int rank) const { return places_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] intra_node::Place place_of(int rank) const {
+    return shape_->places[static_cast<std::size_t>(rank)];
+  }
+  /// Call it before enter(), in a call that may block: after a few long calls in short parts it
+  /// takes a team with long ones. All ranks count the same calls.
+  void look_at_length(std::uint64_t bytes);
 
   /// Waits until all calls that were begun are done.
   void drain();
-  enum class Wait : std::uint8_t { for_all, none };
-  /// Leaves the group. `for_all`: waits until the other ranks have ended their calls, too.
-  void retire(Wait wait);
+  enum class End : std::uint8_t {
+    freed, ///< collective; may wait for other ranks where counts are handed over, otherwise does not
+    at_exit, ///< all ranks have ended all calls: Teams::leave_all() follows
+  };
+  /// Gives its team back.
+  void retire(End end);
   /// Whether its ranks have to wait for each other at the end if it was not freed.
-  [[nodiscard]] bool waits_at_end() const { return team_ != nullptr || hands_over_counts_; }
+  [[nodiscard]] bool waits_at_end() const { return use_.team != nullptr || hands_over_counts_; }
   [[nodiscard]] MPI_Comm handle() const { return comm_; }
   /// After retire(): is undecided, as initially.
   void begin_again();
-  /// Leaves the group, if it has one, without notice and without MPI.
-  void leave();
+  /// Gives its team back without MPI, where the MPI library frees the communicator.
+  void give_back();
 
 private:
   friend class Setup;
-  void choose_ways();
+  /// `has_new_team`: otherwise it has what the team's last communicator knew.
+  void choose_ways(bool has_new_team);
   double measure(); ///< returns its duration in microseconds
   /// Collective: replaces each time by the mean of the ranks, the same at all of them.
   [[nodiscard]] std::vector<double> mean_of_all(std::span<const double> microseconds) const;
@@ -100,6 +107,11 @@ private:
   [[nodiscard]] std::vector<std::uint32_t> nodes() const;
   [[nodiscard]] std::string name() const;
   void decide_alone();
+  void stop_worker();
+  /// Ends what uses the team, and keeps what was measured.
+  void stop_using();
+  /// Gives the team back, which no other communicator shall have.
+  void give_up_team();
 
   Runtime& runtime_;
   MPI_Comm comm_;
@@ -111,11 +123,13 @@ private:
   Reason reason_ = Reason::none;
   Abilities abilities_;
   Choices choices_;
-  std::vector<Place> places_;
-  std::unique_ptr<intra_node::Team> team_;
+  std::shared_ptr<const intra_node::Shape> shape_; ///< null until it is set up
+  intra_node::RankSet* ranks_ = nullptr;
+  intra_node::TeamUse use_;
+  std::uint32_t long_calls_ = 0; ///< in short parts
+  std::uint64_t calls_without_ids_ = 0;
   std::unique_ptr<Worker> worker_;
   std::shared_ptr<PersistentQueue> queue_;
-  CallNumber calls_ = 0;
 };
 
 } // namespace tributary::mpi::collectives

@@ -149,7 +149,7 @@ void PersistentQueue::drain() {
   }
 }
 
-void PersistentQueue::close(Communicator::Wait wait) {
+void PersistentQueue::close(Communicator::End end) {
   drain();
   {
     const std::lock_guard lock(mutex_);
@@ -159,8 +159,8 @@ void PersistentQueue::close(Communicator::Wait wait) {
   if (thread_.joinable()) {
     thread_.join(); // the thread uses the group
   }
-  communicator_->retire(wait);
-  if (wait == Communicator::Wait::for_all) {
+  communicator_->retire(end);
+  if (end == Communicator::End::freed) {
     PMPI_Comm_free(&comm_);
     communicator_ = nullptr;
   }

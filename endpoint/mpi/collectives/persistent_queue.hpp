@@ -53,8 +53,8 @@ public:
 
   /// Waits until all started operations are done.
   void drain();
-  /// Leaves its group; nothing can be started any more. `for_all`: collective.
-  void close(Communicator::Wait wait);
+  /// Gives its team back; nothing can be started any more. `freed`: collective.
+  void close(Communicator::End end);
 
 private:
   struct Started {

@@ -6,8 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <exception>
+#include <functional>
 #include <string_view>
 #include <unistd.h>
 #include <vector>
@@ -15,6 +19,9 @@
 namespace tributary::mpi::collectives {
 
 namespace {
+
+constexpr std::uint32_t protocol_version = 9; ///< version of everything that ranks share besides
+                                              ///< MPI
 
 std::atomic<bool> was_started{false};
 
@@ -55,6 +62,14 @@ Runtime::Runtime(bool in_world) {
     std::abort(); // the launcher notices it, and ends the other ranks
   }
   cells_[Statistics::ranks_at] = 1;
+  if (settings_.on) {
+    connections_ = std::make_unique<intra_node::Connections>(say);
+    trees_ = std::make_unique<intra_node::Trees>(
+        intra_node::MemberSettings{.interface = settings_.interface,
+                                   .join_limit = settings_.join_limit,
+                                   .in_switch_results = settings_.in_switch_results});
+    teams_ = std::make_unique<intra_node::Teams>(*connections_);
+  }
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Runtime::forget, &key_, this);
 }
 
@@ -106,7 +121,8 @@ void Runtime::start() {
   const std::lock_guard lock(life_);
   was_started = true;
   Runtime* runtime = get();
-  if (runtime == nullptr) {
+  const bool is_first = runtime == nullptr;
+  if (is_first) {
     runtime = new Runtime(true);
     runtime->home_.open_in_world();
     int threads = MPI_THREAD_MULTIPLE;
@@ -116,7 +132,73 @@ void Runtime::start() {
     }
   }
   runtime->has_world_ = true;
+  runtime->began_by_session_ = !is_first;
+  if (runtime->settings_.on) {
+    runtime->introduce();
+  }
   current_.store(runtime, std::memory_order_release);
+}
+
+Introduction Runtime::introduction() const {
+  Introduction mine{.node = node::node_identity(),
+                    .settings = std::hash<std::string>()(settings_.common()),
+                    .version = protocol_version,
+                    .flags = (has_world_ ? Introduction::has_world : 0U) |
+                             (was_told_of_a_refusal() ? Introduction::was_told : 0U) |
+                             (began_by_session_ ? Introduction::began_by_session : 0U),
+                    .machine = node::machine_identity(),
+                    .process = connections_->number(),
+                    .secret = connections_->secret(),
+                    .port = connections_->port()};
+  return mine;
+}
+
+void Runtime::introduce() {
+  int size = 0;
+  int rank = 0;
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (size == 1) {
+    return;
+  }
+  Directory all = Directory::gather(MPI_COMM_WORLD, introduction(), introduction_text());
+  if (all.any(Introduction::began_by_session)) {
+    return; // such a process may set up communicators before it comes here
+  }
+  std::vector<const Introduction*> ranks;
+  for (const Introduction& one : all.ranks()) {
+    ranks.push_back(&one);
+  }
+  const std::string fault = all.fault().empty() ? differing_settings(ranks) : all.fault();
+  world_ = std::move(all);
+  if (world_->fault().empty()) {
+    attach_table(*world_);
+  }
+  if (!fault.empty()) {
+    // Once for the job; communicators of ranks that do not differ get their groups.
+    told_of_a_refusal_.store(true, std::memory_order_relaxed);
+    first_refusal_ = fault;
+    if (rank == 0) {
+      say(fmt::format("{}; nothing is reduced in the network where ranks differ", fault));
+    }
+  }
+}
+
+void Runtime::attach_table(const Directory& all) {
+  const std::uint64_t here = node::node_identity();
+  const auto ranks = static_cast<std::uint32_t>(
+      std::count_if(all.ranks().begin(), all.ranks().end(),
+                    [here](const Introduction& one) { return one.node == here; }));
+  if (ranks == all.ranks().size()) {
+    return; // one node needs no tree
+  }
+  table_name_ = memory_name(all.ranks()[0].secret, 0, here);
+  try {
+    trees_->use(
+        node::SharedTable::attach(table_name_, ranks, contexts::ProcessId{connections_->number()}));
+  } catch (const std::exception& error) {
+    trees_->has_no_table(error.what());
+  }
 }
 
 void Runtime::begin_session(MPI_Session session) {
@@ -187,7 +269,7 @@ int Runtime::forget(MPI_Comm, int, void* state, void* extra) {
     const std::lock_guard lock(runtime->mutex_);
     std::erase(runtime->all_, communicator);
   }
-  communicator->leave(); // where MPI_Finalize ends it while sessions continue
+  communicator->give_back(); // where the MPI library frees it without MPI_Comm_free
   delete communicator;
   return MPI_SUCCESS;
 }
@@ -272,7 +354,7 @@ void Runtime::progress() {
 
 void Runtime::retire(MPI_Comm comm) {
   if (Communicator* const found = of(comm)) {
-    found->retire(Communicator::Wait::for_all);
+    found->retire(Communicator::End::freed);
   }
 }
 
@@ -294,11 +376,24 @@ void Runtime::end_world() {
   for (Communicator* const one : all_) {
     one->drain();
   }
+  if (trees_) {
+    trees_->make_no_room();
+  }
   // From here on no rank lacks a result of any communicator.
   PMPI_Barrier(MPI_COMM_WORLD);
   for (Communicator* const one : all_) {
-    one->retire(Communicator::Wait::none);
+    one->retire(Communicator::End::at_exit);
   }
+  if (teams_) {
+    teams_->leave_all();
+    // All have begun to: no node uses a context any more.
+    PMPI_Barrier(MPI_COMM_WORLD);
+    trees_->leave_all();
+    if (!table_name_.empty()) { // it is there only where a rank could not attach
+      node::SharedTable::remove_name(table_name_);
+    }
+  }
+  world_.reset(); // MPI_COMM_WORLD ends, and with it the ranks' numbers
   const Statistics mine = take_counts();
   Statistics all;
   // Not MPI_Reduce: with MPICH 4.0 it was seen to hang, and to return an earlier call's data.
@@ -358,7 +453,15 @@ void Runtime::end_last() {
     add_counts(mine);
   }
   for (Communicator* const one : all_) {
-    one->retire(Communicator::Wait::none);
+    one->retire(Communicator::End::at_exit);
+  }
+  if (teams_) {
+    // Other processes may continue. What was freed was waited for then, so no rank lacks a result.
+    constexpr std::chrono::seconds limit{2};
+    teams_->finish_idle(limit);
+    teams_->leave_all();
+    trees_->leave_all();
+    connections_->close();
   }
   const Statistics all = take_counts();
   if (calls_of(all) > 0) {

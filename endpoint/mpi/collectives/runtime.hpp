@@ -6,12 +6,20 @@
 // communicator of all processes, and processes need not have the same sessions. So there each
 // communicator that was not freed is waited for, when the last session of a process ends.
 //
+// In MPI_Init all ranks introduce themselves to each other (directory.hpp), where no process began by
+// a session: then communicators of sessions do so, each for itself, because processes need not have
+// the same ones.
+//
 // A summary, too, covers MPI_COMM_WORLD. Ranks outside it hand their numbers to rank 0 of a
 // communicator whenever one of sessions ends; a process that has some at its own end prints them.
 #pragma once
 
+#include "endpoint/mpi/collectives/directory.hpp"
 #include "endpoint/mpi/collectives/newer.hpp"
+#include "endpoint/mpi/intra_node/connections.hpp"
 #include "endpoint/mpi/intra_node/first_sibling.hpp"
+#include "endpoint/mpi/intra_node/teams.hpp"
+#include "endpoint/mpi/intra_node/trees.hpp"
 #include "endpoint/mpi/model/choices.hpp"
 #include "endpoint/mpi/model/plan.hpp"
 #include "endpoint/mpi/model/settings.hpp"
@@ -66,6 +74,15 @@ public:
   [[nodiscard]] bool has_world() const { return has_world_; }
   /// All processes started together with this one. The caller frees it.
   [[nodiscard]] MPI_Group world_group() const;
+  /// The ranks of MPI_COMM_WORLD; null where communicators gather their own.
+  [[nodiscard]] const Directory* world() const { return world_ ? &*world_ : nullptr; }
+  /// What this process says about itself.
+  [[nodiscard]] Introduction introduction() const;
+
+  /// Only where the library is on.
+  [[nodiscard]] intra_node::Teams& teams() { return *teams_; }
+  [[nodiscard]] intra_node::Connections& connections() { return *connections_; }
+  [[nodiscard]] intra_node::Trees& trees() { return *trees_; }
 
   /// Collective over a communicator: its rank 0 takes over what all its ranks have counted.
   void hand_over_counts(MPI_Comm comm);
@@ -107,6 +124,10 @@ public:
 
 private:
   explicit Runtime(bool in_world);
+  /// Collective over MPI_COMM_WORLD.
+  void introduce();
+  /// The memory in which the processes of this node know their trees.
+  void attach_table(const Directory& all);
   void end_world();
   void end_last();
   static std::size_t cell(Kind kind, Reason reason) {
@@ -141,8 +162,14 @@ private:
   Settings settings_;
   int key_ = MPI_KEYVAL_INVALID;
   bool has_world_ = false;
+  bool began_by_session_ = false;    ///< before MPI_Init
   std::set<std::uint64_t> sessions_; ///< sessions of the program
   Home home_;
+  std::optional<Directory> world_;
+  std::unique_ptr<intra_node::Connections> connections_;
+  std::unique_ptr<intra_node::Trees> trees_; ///< before teams, which use it
+  std::unique_ptr<intra_node::Teams> teams_;
+  std::string table_name_; ///< "": no memory of the node
   std::mutex progress_;
   std::mutex mutex_;
   std::vector<Communicator*> all_;                        ///< in order of creation

@@ -12,15 +12,23 @@
 
 namespace tributary::mpi::collectives {
 
-void Communicator::choose_ways() {
+void Communicator::choose_ways(bool has_new_team) {
   const Settings& settings = runtime_.settings();
   if (settings.tuning) {
     choices_ = Choices(*settings.tuning);
+    if (!has_new_team) {
+      return; // as its last communicator has said
+    }
     print_choices("what goes through the network");
     return;
   }
   choices_ = Choices(settings.corrections ? Choices::Corrections::while_it_runs
                                           : Choices::Corrections::none);
+  if (!has_new_team && use_.known) {
+    choices_.set(*use_.known);
+    print_choices("as in the last communicator of these ranks");
+    return;
+  }
   // Knowledge from another communicator on these nodes, as its first rank has it.
   struct {
     Knowledge known{};
@@ -45,7 +53,7 @@ void Communicator::choose_ways() {
 
 std::vector<std::uint32_t> Communicator::nodes() const {
   std::vector<std::uint32_t> nodes;
-  for (const Place& place : places_) {
+  for (const intra_node::Place& place : shape_->places) {
     nodes.push_back(place.node);
   }
   return nodes;

@@ -4,87 +4,112 @@
 
 #include <array>
 #include <thread>
+#include <utility>
 
 namespace tributary::mpi::intra_node {
 
-namespace {
+using contexts::TreeFacts;
+using contexts::TreeState;
+using std::chrono::microseconds;
+using std::chrono::steady_clock;
+using Turn = FabricHost::Turn;
 
-/// A hint besides the library's message.
-std::string advice(int code) {
-  switch (code) {
-  case TRIBUTARY_ERR_NOT_PERMITTED:
-    return "; raw sockets need CAP_NET_RAW: run 'setcap cap_net_raw+ep PROGRAM', or grant it to "
-           "the "
-           "job's processes (AmbientCapabilities=CAP_NET_RAW, setpriv --ambient-caps +net_raw)";
-  case TRIBUTARY_ERR_NO_INTERFACE:
-    return "; TRIBUTARY_MPI_INTERFACE names the interface that leads to the switch";
-  case TRIBUTARY_ERR_MANAGER_UNREACHABLE:
-    return "; TRIBUTARY_FABRIC_MANAGER_URL says where the fabric manager is";
-  case TRIBUTARY_ERR_MANAGER_REFUSED:
-    return "; TRIBUTARY_FABRIC_MANAGER_TOKEN is the token of the job, and 'tributaryctl fabric "
-           "show "
-           "groups' says who holds groups and trees";
-  default: return "";
+FabricGroup::FabricGroup(Trees& trees, const contexts::Context& context,
+                         std::vector<std::uint32_t> places, std::uint32_t node)
+    : trees_(trees), host_(trees.host()), context_(context), places_(std::move(places)),
+      node_(node) {
+  std::optional<TreeFacts> facts;
+  seen_ = trees_.table().version();
+  {
+    const auto lock = trees_.table().lock();
+    if (const contexts::Tree* const tree = lock->find(context_.tree);
+        tree != nullptr && tree->state != TreeState::ended) {
+      facts = tree->facts;
+      moves_ = tree->moves;
+    }
   }
-}
-
-Refusal cause_of(int code) {
-  switch (code) {
-  case TRIBUTARY_ERR_MANAGER_UNREACHABLE: return Refusal::manager_unreachable;
-  case TRIBUTARY_ERR_MANAGER_REFUSED: return Refusal::manager_refused;
-  case TRIBUTARY_ERR_NOT_READY: return Refusal::not_ready;
-  case TRIBUTARY_ERR_NOT_PERMITTED:
-  case TRIBUTARY_ERR_NO_INTERFACE:
-  case TRIBUTARY_ERR_INTERFACE_DOWN: return Refusal::no_interface;
-  default: return Refusal::other;
+  if (!facts) {
+    close();
+    throw NoGroup(Refusal::other, "the group of its tree has ended");
   }
-}
-
-} // namespace
-
-FabricGroup::FabricGroup(const std::string& interface, std::uint32_t spin_usec) {
-  tributary_host_options on = tributary_host_defaults(interface.c_str());
-  on.spin_usec = spin_usec;
-  // A root has to answer the others while its program computes.
-  on.progress = TRIBUTARY_PROGRESS_THREAD;
-  if (const int code = tributary_open(&on, &host_); code != TRIBUTARY_OK) {
-    host_ = nullptr;
-    throw NoGroup(Refusal::no_interface, fmt::format("interface {} cannot be used: {}{}", interface,
-                                                     tributary_last_error(nullptr), advice(code)));
+  constexpr std::uint32_t narrow = 32;
+  wide_ = facts->payload > narrow;
+  const tributary_group_options who = options(*facts);
+  std::optional<NoGroup> refused;
+  {
+    const Turn turn(host_);
+    if (const int code = tributary_join(turn.host(), &who, &group_); code != TRIBUTARY_OK) {
+      group_ = nullptr;
+      refused = refusal_of("its ids of a tree cannot be used", code, turn.host());
+    }
   }
+  if (refused) {
+    close();
+    throw NoGroup(*refused);
+  }
+  trees_.add(*this);
 }
 
 FabricGroup::~FabricGroup() { close(); }
 
-void FabricGroup::refuse(const std::string& what, int code) {
-  throw NoGroup(cause_of(code),
-                fmt::format("{}: {}{}", what, tributary_last_error(host_), advice(code)));
+tributary_group_options FabricGroup::options(const TreeFacts& facts) const {
+  tributary_group_options who = tributary_named_group_defaults("").protocol;
+  who.tree = facts.tree.value;
+  who.twin_tree = facts.has_twin ? facts.twin.value : TRIBUTARY_NO_TREE;
+  who.vni = facts.vni.value;
+  who.cookie = context_.cookie.value;
+  who.rank = places_[node_];
+  who.size = static_cast<std::uint32_t>(places_.size());
+  who.root_rank = facts.root_rank;
+  who.root_nid = facts.root_nid.value;
+  who.slots = facts.slots;
+  who.payload = facts.payload;
+  who.in_switch_results = facts.in_switch_results ? 1 : 0;
+  who.first_id = context_.ids.first.value;
+  who.ids = context_.ids.count;
+  who.first_sequence = context_.first_sequence().value();
+  return who;
 }
 
-void FabricGroup::join(const GroupSettings& settings) {
-  tributary_named_group_options who = tributary_named_group_defaults(settings.name.c_str());
-  who.rank = settings.node;
-  who.size = settings.nodes;
-  who.wait_usec = std::chrono::microseconds(settings.join_limit).count();
-  // Leaders leave when they know that all have their results (pmpi): no need to wait for others.
-  constexpr std::uint32_t leave_usec = 1'000'000;
-  constexpr std::uint32_t leave_grace_usec = 50'000;
-  who.protocol.leave_timeout_usec = leave_usec;
-  who.protocol.leave_grace_usec = leave_grace_usec;
-  if (settings.in_switch_results) {
-    who.protocol.in_switch_results = *settings.in_switch_results ? 1 : 0;
-  }
-  if (const int code = tributary_join_named(host_, &who, &group_); code != TRIBUTARY_OK) {
-    group_ = nullptr;
-    refuse(fmt::format("no group of {} nodes", settings.nodes), code);
-  }
+bool FabricGroup::has_wide_frames() const { return wide_; }
+
+bool FabricGroup::look() {
+  const Turn turn(host_);
+  // What has ended is reported to the call that comes next.
+  return group_ == nullptr || !follow() || seen_ == trees_.table().version();
 }
 
-bool FabricGroup::has_wide_frames() const {
-  constexpr std::uint32_t narrow = 32;
-  tributary_membership membership;
-  return tributary_get_membership(group_, &membership) == TRIBUTARY_OK &&
-         membership.payload > narrow;
+bool FabricGroup::follow() {
+  const std::uint64_t version = trees_.table().version();
+  if (version == seen_) {
+    return true;
+  }
+  std::optional<TreeFacts> facts;
+  std::uint32_t moves = moves_;
+  {
+    const auto lock = trees_.table().lock();
+    if (lock->is_over(context_)) {
+      fault_ = "the group of its tree has ended, at the fabric manager or because a node is gone";
+      return false;
+    }
+    const contexts::Tree* const tree = lock->find(context_.tree);
+    moves = tree->moves;
+    facts = tree->facts;
+  }
+  seen_ = version;
+  if (moves == moves_) {
+    return true;
+  }
+  const tributary_group_options who = options(*facts);
+  if (const int code = tributary_move(group_, &who); code == TRIBUTARY_ERR_TREE_IN_USE) {
+    seen_ = version - 1; // another group of this host has yet to move: look again
+  } else if (code != TRIBUTARY_OK) {
+    fault_ = fmt::format("the group was moved to another tree, and cannot follow (error {})", code);
+    return false;
+  } else {
+    moves_ = moves;
+  }
+  return true;
 }
 
 FabricGroup::Outcome FabricGroup::begun(int code) {
@@ -96,7 +121,6 @@ FabricGroup::Outcome FabricGroup::begun(int code) {
 }
 
 FabricGroup::Outcome FabricGroup::ended(int code) {
-  error_ = tributary_last_error(host_);
   return code == TRIBUTARY_ERR_COUNT_MISMATCH || code == TRIBUTARY_ERR_OP_MISMATCH
              ? Outcome::differs
              : Outcome::failed;
@@ -104,43 +128,90 @@ FabricGroup::Outcome FabricGroup::ended(int code) {
 
 FabricGroup::Outcome FabricGroup::begin_reduction(const Plan& plan, const std::byte* in,
                                                   std::byte* out, std::size_t elements) {
-  return begun(tributary_allreduce_start(group_, in, out, elements, plan.type, plan.op, &request_));
+  const Turn turn(host_);
+  if (!follow()) {
+    error_ = fault_;
+    return Outcome::failed;
+  }
+  const int code =
+      tributary_allreduce_start(group_, in, out, elements, plan.type, plan.op, &request_);
+  error_ = code == TRIBUTARY_OK ? "" : tributary_last_error(turn.host());
+  return begun(code);
 }
 
 FabricGroup::Outcome FabricGroup::begin_broadcast(std::byte* buffer, std::size_t bytes,
                                                   std::uint32_t from_node) {
-  return begun(
-      tributary_broadcast_start(group_, buffer, bytes, TRIBUTARY_UINT8, from_node, &request_));
+  const Turn turn(host_);
+  if (!follow()) {
+    error_ = fault_;
+    return Outcome::failed;
+  }
+  const int code = tributary_broadcast_start(group_, buffer, bytes, TRIBUTARY_UINT8,
+                                             places_[from_node], &request_);
+  error_ = code == TRIBUTARY_OK ? "" : tributary_last_error(turn.host());
+  return begun(code);
 }
 
 FabricGroup::Outcome FabricGroup::begin_barrier() {
-  return begun(tributary_barrier_start(group_, &request_));
+  const Turn turn(host_);
+  if (!follow()) {
+    error_ = fault_;
+    return Outcome::failed;
+  }
+  const int code = tributary_barrier_start(group_, &request_);
+  error_ = code == TRIBUTARY_OK ? "" : tributary_last_error(turn.host());
+  return begun(code);
 }
 
 FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
-  const int code = tributary_wait(&request_, std::chrono::microseconds(limit).count(), nullptr);
-  if (code == TRIBUTARY_OK) {
-    return Outcome::done;
+  const FabricHost::Waiter waiter(host_);
+  const auto began = steady_clock::now();
+  const microseconds most = limit;
+  for (microseconds waited{0};;) {
+    const microseconds slice = std::min(slice_of_wait(waited, waiter.is_alone()), most - waited);
+    int code = TRIBUTARY_OK;
+    {
+      const Turn turn(host_);
+      if (!follow()) {
+        error_ = fault_;
+        return Outcome::failed;
+      }
+      code = tributary_wait(&request_, slice.count(), nullptr);
+      if (code != TRIBUTARY_OK && code != TRIBUTARY_ERR_TIMEOUT) {
+        error_ = tributary_last_error(turn.host());
+      }
+    }
+    if (code == TRIBUTARY_OK) {
+      return Outcome::done;
+    }
+    const bool is_down = code == TRIBUTARY_ERR_INTERFACE_DOWN && request_ != nullptr;
+    if (code != TRIBUTARY_ERR_TIMEOUT && !is_down) {
+      return ended(code);
+    }
+    waited = std::chrono::duration_cast<microseconds>(steady_clock::now() - began);
+    if (is_down && waited < most) { // nothing is lost; the link may come up again
+      std::this_thread::sleep_for(most - waited);
+      waited = most;
+    }
+    if (waited >= most) {
+      return Outcome::not_yet;
+    }
   }
-  if (code == TRIBUTARY_ERR_TIMEOUT) {
-    return Outcome::not_yet;
-  }
-  if (code == TRIBUTARY_ERR_INTERFACE_DOWN && request_ != nullptr) {
-    std::this_thread::sleep_for(limit); // nothing is lost; the link may come up again
-    return Outcome::not_yet;
-  }
-  return ended(code);
 }
 
 std::uint64_t FabricGroup::pieces() const {
+  const Turn turn(host_);
   tributary_statistics statistics;
   return tributary_get_statistics(group_, &statistics) == TRIBUTARY_OK ? statistics.completed : 0;
 }
 
 std::string FabricGroup::state() const {
   std::array<char, 1024> text{};
-  if (tributary_status_text(group_, text.data(), text.size()) < 0) {
-    return "";
+  {
+    const Turn turn(host_);
+    if (tributary_status_text(group_, text.data(), text.size()) < 0) {
+      return "";
+    }
   }
   std::string line;
   for (const char* at = text.data(); *at != '\0'; ++at) {
@@ -153,19 +224,28 @@ std::string FabricGroup::state() const {
   return line;
 }
 
-void FabricGroup::leave() {
-  if (group_ != nullptr && request_ == nullptr) {
-    tributary_leave(group_); // if this fails its lease expires
-    group_ = nullptr;
+void FabricGroup::give_up() {
+  if (has_context_) {
+    static_cast<void>(trees_.table().lock()->withdraw(context_.tree));
   }
   close();
 }
 
 void FabricGroup::close() {
-  tributary_close(host_);
-  host_ = nullptr;
-  group_ = nullptr;
-  request_ = nullptr;
+  trees_.remove(*this);
+  if (group_ != nullptr) {
+    const Turn turn(host_);
+    if (request_ != nullptr) {
+      tributary_abandon(group_); // from here on nothing of the step's memory is used
+      tributary_wait(&request_, 0, nullptr);
+    }
+    tributary_leave(group_);
+    group_ = nullptr;
+    request_ = nullptr;
+  }
+  if (std::exchange(has_context_, false)) {
+    static_cast<void>(trees_.table().lock()->release(trees_.table().self(), context_));
+  }
 }
 
 } // namespace tributary::mpi::intra_node

@@ -1,53 +1,33 @@
-// A node's membership in the reduction group of one communicator, through the C API. It has a host
-// of its own: closing that ends all operations, and none of them is written to any more.
+// What one communicator has of the fabric at the leader of a node: a context of a tree that it
+// shares with others (contexts/context.hpp), through the C API. Another process of the node may hold
+// the tree; its moves and its end are in the table.
 #pragma once
 
+#include "endpoint/contexts/context.hpp"
+#include "endpoint/mpi/intra_node/fabric_host.hpp"
+#include "endpoint/mpi/intra_node/trees.hpp"
 #include "endpoint/mpi/model/plan.hpp"
-#include "endpoint/mpi/model/refusal.hpp"
 #include "tributary/tributary.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace tributary::mpi::intra_node {
 
-struct GroupSettings {
-  std::string interface; ///< the one connected to the switch
-  std::string name;      ///< name of the group
-  std::uint32_t node = 0;
-  std::uint32_t nodes = 0;
-  std::uint32_t spin_usec = 0;
-  std::chrono::milliseconds join_limit{};
-  /// Asks for in-switch results, or refuses them; nullopt: as the manager's file says.
-  std::optional<bool> in_switch_results{};
-};
-
-/// There is no group; the text has a hint.
-class NoGroup : public std::runtime_error {
+class FabricGroup final : private TreeUser {
 public:
-  NoGroup(Refusal cause, const std::string& text) : std::runtime_error(text), cause_(cause) {}
-  [[nodiscard]] Refusal cause() const { return cause_; }
-
-private:
-  Refusal cause_;
-};
-
-class FabricGroup {
-public:
-  /// Opens the interface. Throws NoGroup.
-  explicit FabricGroup(const std::string& interface, std::uint32_t spin_usec);
+  /// `places`: of the communicator's nodes in their set; `node`: this one among them. Takes over
+  /// the context, which is free when the group is closed, and when this throws: NoGroup.
+  FabricGroup(Trees& trees, const contexts::Context& context, std::vector<std::uint32_t> places,
+              std::uint32_t node);
   FabricGroup(const FabricGroup&) = delete;
   FabricGroup& operator=(const FabricGroup&) = delete;
-  /// Closes without leaving the group.
   ~FabricGroup();
 
-  /// Throws like the constructor.
-  void join(const GroupSettings& settings);
   [[nodiscard]] bool has_wide_frames() const;
 
   /// `differs`: nodes began different steps. With it and `failed` error() has the reason.
@@ -67,19 +47,32 @@ public:
   /// Error of the last call that failed.
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Leaves the group together with the other members, and closes.
-  void leave();
-  /// Closes immediately: afterwards nothing is read or written any more.
+  /// Gives the context back. Sends nothing, and waits for nobody: all nodes have their results.
+  /// Of a step that is under way nothing is read or written afterwards.
   void close();
+  /// The same where the fabric has failed: nothing more of the tree is given out at this node.
+  void give_up();
 
 private:
   Outcome begun(int code);
   Outcome ended(int code);
-  [[noreturn]] void refuse(const std::string& what, int code);
+  bool look() override;
+  /// Moves with the tree. False: it has ended; `fault_` has the reason. Requires the turn.
+  [[nodiscard]] bool follow();
+  [[nodiscard]] tributary_group_options options(const contexts::TreeFacts& facts) const;
 
-  tributary_host* host_ = nullptr;
+  Trees& trees_;
+  FabricHost& host_;
+  contexts::Context context_;
+  std::vector<std::uint32_t> places_;
+  std::uint32_t node_;
+  bool has_context_ = true;
+  bool wide_ = false;
+  std::uint32_t moves_ = 0;
+  std::uint64_t seen_ = 0; ///< version of the table
   tributary_group* group_ = nullptr;
   tributary_request* request_ = nullptr;
+  std::string fault_; ///< written and read in a turn
   std::string error_;
 };
 

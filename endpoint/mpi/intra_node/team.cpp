@@ -35,14 +35,26 @@ void Team::lead(std::uint32_t node, std::vector<int> ranks, std::unique_ptr<Fabr
   late_after_ = late_after;
 }
 
-void Team::watch(MessageStream to_coordinator, Watch::Reporter reporter) {
-  watch_ = std::make_unique<Watch>(std::move(to_coordinator), arena_, std::move(reporter));
+void Team::watch(const Watch::Place& place, Watch::Reporter reporter) {
+  watch_ = std::make_unique<Watch>(place, arena_, std::move(reporter));
 }
 
-void Team::coordinate(std::deque<MessageStream> streams, std::vector<std::string> leaders,
-                      milliseconds grace, std::function<void(const std::string&)> say) {
-  coordinator_ =
-      std::make_unique<Coordinator>(std::move(streams), std::move(leaders), grace, std::move(say));
+bool Team::enter() {
+  if (!arena_.enter(rank_, calls_ + 1)) {
+    return false;
+  }
+  ++calls_;
+  return true;
+}
+
+bool Team::is_usable() const {
+  return !arena_.is_frozen() && !arena_.is_vacated() &&
+         (watch_ == nullptr || (!watch_->is_frozen() && watch_->is_connected()));
+}
+
+void Team::say_left() {
+  arena_.vacate();
+  watch_->leave();
 }
 
 void Team::run(const Call& call, const node::Idle& idle) {
@@ -86,7 +98,7 @@ void Team::lead_step(const Call& call, std::size_t elements, const node::Idle& i
   compare_terms(call);
   add_up(call, elements);
   if (!through_fabric(call, elements, idle)) {
-    group_->close();
+    group_->give_up();
     if (call.what == Call::What::broadcast && call.from_node != node_) {
       fill_zero(arena_.part(0), elements);
     }
@@ -213,12 +225,11 @@ void Team::leave() {
     return;
   }
   if (watch_ != nullptr && watch_->is_frozen()) {
-    group_->close();
+    group_->give_up();
   } else {
-    group_->leave();
+    group_->close();
   }
   watch_.reset();
-  coordinator_.reset();
 }
 
 } // namespace tributary::mpi::intra_node

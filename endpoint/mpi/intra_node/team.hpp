@@ -1,6 +1,10 @@
 // The ranks of one communicator on one node: runs calls, step by step, through shared memory and
 // the fabric. One object at every rank; the leader's (rank 0 of the node) owns the group.
 //
+// A team outlives its communicator: one of the same ranks may have it next, and continues with the
+// next number of a call, as if it were the same. So what holds between two calls of a communicator,
+// such as that a late node still gets the result of the last one, holds between two communicators.
+//
 //   rank     part -> arena ........................ result <- arena
 //   leader        all parts combined -> fabric -> result
 //                                    -> coordinator, when the fabric has failed
@@ -8,7 +12,6 @@
 // One thread at a time runs calls, in the order of their numbers.
 #pragma once
 
-#include "endpoint/mpi/intra_node/coordinator.hpp"
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
 #include "endpoint/mpi/intra_node/watch.hpp"
 #include "endpoint/mpi/model/plan.hpp"
@@ -18,7 +21,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,27 +47,34 @@ struct Call {
 class Team {
 public:
   /// `part_bytes` of the arena is the length of a step.
-  Team(node::Arena arena, std::uint32_t rank) : arena_(std::move(arena)), rank_(rank) {}
+  Team(TeamKey key, node::Arena arena, std::uint32_t rank)
+      : key_(key), arena_(std::move(arena)), rank_(rank) {}
   /// Only at the leader. `ranks`: the communicator's ranks on this node in their order. One that
   /// keeps the others waiting for `late_after` is named, once.
   void lead(std::uint32_t node, std::vector<int> ranks, std::unique_ptr<FabricGroup> group,
             std::chrono::milliseconds suspect_after, std::chrono::milliseconds late_after);
-  void watch(MessageStream to_coordinator, Watch::Reporter reporter);
-  /// See Coordinator.
-  void coordinate(std::deque<MessageStream> streams, std::vector<std::string> leaders,
-                  std::chrono::milliseconds grace, std::function<void(const std::string&)> say);
+  void watch(const Watch::Place& place, Watch::Reporter reporter);
 
+  [[nodiscard]] TeamKey key() const { return key_; }
   [[nodiscard]] node::Arena& arena() { return arena_; }
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] bool leads() const { return group_ != nullptr; }
 
-  /// Requires that `arena().enter()` allowed it. `idle` is called when it waits for long
+  /// This rank begins the communicator's next call. False: the fabric has failed, so the MPI library
+  /// makes it, and all later ones.
+  [[nodiscard]] bool enter();
+  /// Requires that enter() allowed it. `idle` is called when it waits for long
   /// (node/signal.hpp): others may need progress of this process's MPI library before they arrive.
   void run(const Call& call, const node::Idle& idle);
   /// Whether the coordinator completed a step of the last call; only the leader knows.
   [[nodiscard]] bool was_rescued() const { return rescued_; }
 
-  /// All ranks of the communicator have ended all their calls.
+  /// Whether a further communicator may have the team, as far as is known here.
+  [[nodiscard]] bool is_usable() const;
+  /// At the leader: the team gets no further communicator. The node's other ranks see it at once,
+  /// the other nodes receive it; when all have left, Watch::Reporter::ended is called.
+  void say_left();
+  /// At the leader: leaves the group. Blocks. All ranks have ended all their calls.
   void leave();
 
 private:
@@ -79,8 +88,10 @@ private:
   [[noreturn]] void differ_from_other_nodes(const Call& call);
   void add_up(const Call& call, std::size_t elements);
 
+  TeamKey key_;
   node::Arena arena_;
   std::uint32_t rank_;
+  CallNumber calls_ = 0;
   StepNumber step_ = 0;
   /// The previous call ended without the result of its last step, of which this rank takes nothing:
   /// its leader finishes it.
@@ -93,7 +104,6 @@ private:
   bool said_late_ = false;
   bool rescued_ = false;
   std::unique_ptr<FabricGroup> group_;
-  std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<Watch> watch_;
 };
 

@@ -1,6 +1,5 @@
 #include "endpoint/mpi/intra_node/watch.hpp"
 
-#include "endpoint/mpi/intra_node/quiet_thread.hpp"
 #include "endpoint/mpi/model/agreement.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +7,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <utility>
 
 namespace tributary::mpi::intra_node {
@@ -21,18 +19,12 @@ const char* const gone =
 
 } // namespace
 
-Watch::Watch(MessageStream stream, node::Arena& arena, Reporter reporter)
-    : stream_(std::move(stream)), arena_(arena), reporter_(std::move(reporter)),
-      thread_(quiet_thread([this] { run(); })) {}
-
-Watch::~Watch() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  stream_.shut_down();
-  thread_.join();
+Watch::Watch(const Place& place, node::Arena& arena, Reporter reporter)
+    : place_(place), arena_(arena), reporter_(std::move(reporter)) {
+  place_.connections.attach(place_.team, place_.coordinator, *this);
 }
+
+Watch::~Watch() { place_.connections.detach(place_.team); }
 
 bool Watch::begin(StepNumber step, const Terms& terms) {
   const std::lock_guard lock(mutex_);
@@ -64,9 +56,26 @@ void Watch::progress(std::uint64_t pieces) {
   pieces_ = pieces;
 }
 
-void Watch::send(const Message& message) {
-  if (!stream_.send(message)) {
+bool Watch::is_connected() const {
+  const std::lock_guard lock(mutex_);
+  return !lost_;
+}
+
+bool Watch::try_to_send(Message message) {
+  // A later connection to that process is not one of this team: it counts this node as gone.
+  return is_connected() &&
+         place_.connections.send(place_.team, place_.coordinator, std::move(message));
+}
+
+void Watch::send(Message message) {
+  if (!try_to_send(std::move(message))) {
     reporter_.fatal(gone);
+  }
+}
+
+void Watch::leave() {
+  if (!try_to_send({.type = MessageType::left, .payload = {}})) {
+    reporter_.ended(); // no node is left to wait for
   }
 }
 
@@ -85,7 +94,8 @@ void Watch::suspect(StepNumber step, const std::string& what) {
 }
 
 void Watch::disagree(const std::string& what) {
-  stream_.send(text_message(MessageType::mismatch, 0, what)); // others may have ended it already
+  // Others may have ended it already.
+  static_cast<void>(try_to_send(text_message(MessageType::mismatch, 0, what)));
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return lost_; });
   lock.unlock();
@@ -112,7 +122,7 @@ void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements, co
                   .op = plan.op,
                   .elements = elements,
                   .payload = {part, part + elements * plan.frame_bytes}};
-  send(message);
+  send(std::move(message));
   constexpr std::chrono::milliseconds while_idle{1};
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, while_idle, [&] { return results_.contains(step) || lost_; })) {
@@ -131,24 +141,17 @@ void Watch::complete(StepNumber step, const Plan& plan, std::size_t elements, co
   completed_ = step;
 }
 
-void Watch::run() {
-  try {
-    while (std::optional<Message> message = stream_.receive()) {
-      take(std::move(*message));
-    }
-  } catch (const std::exception& error) {
-    reporter_.fatal(error.what());
-  }
+void Watch::lose() {
   std::unique_lock lock(mutex_);
-  lost_ = !closing_;
+  lost_ = true;
   changed_.notify_all();
-  if (lost_ && frozen_ && !decided_) {
+  if (frozen_ && !decided_) {
     lock.unlock();
     reporter_.fatal(gone); // ranks wait for the decision
   }
 }
 
-void Watch::take(Message message) {
+void Watch::receive(Message message) {
   {
     const std::lock_guard lock(mutex_);
     asked_.reset();
@@ -163,7 +166,7 @@ void Watch::take(Message message) {
       status.call = completed_;
       status.elements = pieces_;
     }
-    stream_.send(status);
+    static_cast<void>(try_to_send(std::move(status)));
     return;
   }
   case MessageType::freeze: answer_freeze(); return;
@@ -191,6 +194,8 @@ void Watch::take(Message message) {
     reporter_.fatal(message.text() + mine);
     return;
   }
+  case MessageType::vacate: reporter_.vacate(); return;
+  case MessageType::ended: reporter_.ended(); return;
   default: return;
   }
 }
@@ -206,7 +211,7 @@ void Watch::answer_freeze() {
   const std::byte* const result = arena_.result(frozen.step);
   frozen.payload.assign(result, result + (frozen.step == 0 ? 0 : result_bytes_));
   frozen.call = arena_.freeze();
-  stream_.send(frozen);
+  static_cast<void>(try_to_send(std::move(frozen)));
 }
 
 } // namespace tributary::mpi::intra_node

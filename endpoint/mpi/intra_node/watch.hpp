@@ -1,10 +1,10 @@
-// A leader's half of the agreement (model/agreement.hpp): a thread that answers the coordinator
-// while the program computes, and the functions for the thread that runs steps.
+// A leader's half of the agreement (model/agreement.hpp): answers the coordinator while the program
+// computes, on the connections' thread, and has the functions for the thread that runs steps.
 //
 // Invariant: a step that was committed here is known to `frozen`; none is committed after that.
 #pragma once
 
-#include "endpoint/mpi/intra_node/message_stream.hpp"
+#include "endpoint/mpi/intra_node/connections.hpp"
 #include "endpoint/mpi/model/plan.hpp"
 #include "endpoint/mpi/model/terms.hpp"
 #include "endpoint/mpi/node/arena.hpp"
@@ -16,11 +16,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 namespace tributary::mpi::intra_node {
 
-class Watch {
+class Watch final : public Receiver {
 public:
   struct Reporter {
     std::string who; ///< this leader: "rank 4"
@@ -32,13 +31,21 @@ public:
     std::function<void(const std::string& what)> say;
     /// The program cannot continue. Does not return.
     std::function<void(const std::string& why)> fatal;
+    /// Another node has left the team, so it gets no further communicator: leave it when idle.
+    std::function<void()> vacate;
+    /// All nodes have left the team.
+    std::function<void()> ended;
+  };
+  /// Where the team's coordinator is.
+  struct Place {
+    Connections& connections;
+    TeamKey team;
+    ProcessNumber coordinator;
   };
 
-  /// `stream` is connected to the coordinator. Both are called on the watch's thread.
-  Watch(MessageStream stream, node::Arena& arena, Reporter reporter);
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-  ~Watch();
+  /// The reporter's functions are called on the connections' thread, some on the caller's.
+  Watch(const Place& place, node::Arena& arena, Reporter reporter);
+  ~Watch() override;
 
   // Called on the thread that runs steps:
 
@@ -49,6 +56,8 @@ public:
   /// any more.
   [[nodiscard]] bool commit(StepNumber step, std::size_t result_bytes);
   [[nodiscard]] bool is_frozen() const;
+  /// Whether a failure of the fabric would be agreed on: the coordinator can be reached.
+  [[nodiscard]] bool is_connected() const;
   /// Adds to the number of pieces of steps that the fabric has completed here.
   void progress(std::uint64_t pieces);
 
@@ -62,14 +71,21 @@ public:
   /// Waits for the decision, then has the step completed by the coordinator.
   void complete(StepNumber step, const Plan& plan, std::size_t elements, const std::byte* part,
                 std::byte* result, const node::Idle& idle);
+  /// This node makes no more calls, and has all its results.
+  void leave();
+
+  // Called on the connections' thread:
+
+  void receive(Message message) override;
+  void lose() override;
 
 private:
-  void run();
-  void take(Message message);
   void answer_freeze();
-  void send(const Message& message);
+  /// False when the coordinator is gone.
+  bool try_to_send(Message message);
+  void send(Message message);
 
-  MessageStream stream_;
+  Place place_;
   node::Arena& arena_;
   Reporter reporter_;
 
@@ -82,14 +98,11 @@ private:
   std::size_t result_bytes_ = 0; ///< length of the last completed step's result
   bool frozen_ = false;
   bool decided_ = false;
-  bool lost_ = false; ///< the coordinator is gone
-  bool closing_ = false;
+  bool lost_ = false;                                          ///< the coordinator is gone
   std::optional<std::chrono::steady_clock::time_point> asked_; ///< when it asked; nullopt once
                                                                ///< answered
   bool said_unanswered_ = false;
   std::map<StepNumber, std::vector<std::byte>> results_;
-
-  std::thread thread_; ///< last: it uses all the others
 };
 
 } // namespace tributary::mpi::intra_node

@@ -13,10 +13,13 @@ namespace tributary::mpi {
 
 Agreement::Agreement(std::vector<std::string> leaders, std::chrono::milliseconds grace)
     : leaders_(std::move(leaders)), nodes_(static_cast<std::uint32_t>(leaders_.size())),
-      grace_(grace), gone_(nodes_), polled_(nodes_), frozen_(nodes_) {}
+      grace_(grace), gone_(nodes_), left_(nodes_), polled_(nodes_), frozen_(nodes_) {}
 
 std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message message, Time now) {
   out_.clear();
+  if (gone_[node]) {
+    return {}; // what it sends by another connection is of other teams
+  }
   switch (message.type) {
   case MessageType::suspect: suspect(node, message, now); break;
   case MessageType::failed:
@@ -28,6 +31,7 @@ std::vector<Agreement::Sending> Agreement::receive(std::uint32_t node, Message m
   case MessageType::frozen: count_frozen(node, std::move(message)); break;
   case MessageType::contribution: gather(node, std::move(message)); break;
   case MessageType::mismatch: end(message.text()); break;
+  case MessageType::left: count_left(node); break;
   default: end(fmt::format("node {} sent a message that only the coordinator sends", node)); break;
   }
   return std::exchange(out_, {});
@@ -46,7 +50,33 @@ std::vector<Agreement::Sending> Agreement::lost(std::uint32_t node) {
       break;
     }
   }
+  end_when_all_have_left();
   return std::exchange(out_, {});
+}
+
+void Agreement::count_left(std::uint32_t node) {
+  const bool is_first = std::find(left_.begin(), left_.end(), true) == left_.end();
+  left_[node] = true;
+  if (is_first) {
+    for (std::uint32_t other = 0; other < nodes_; ++other) {
+      if (other != node && !gone_[other]) {
+        out_.push_back({other, {.type = MessageType::vacate, .payload = {}}});
+      }
+    }
+  }
+  end_when_all_have_left();
+}
+
+void Agreement::end_when_all_have_left() {
+  for (std::uint32_t node = 0; node < nodes_; ++node) {
+    if (!left_[node] && !gone_[node]) {
+      return;
+    }
+  }
+  if (!over_) {
+    over_ = true;
+    to_all({.type = MessageType::ended, .payload = {}});
+  }
 }
 
 void Agreement::suspect(std::uint32_t node, const Message& message, Time now) {

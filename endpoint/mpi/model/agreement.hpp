@@ -5,8 +5,9 @@
 // may wait for a message of a rank that still waits for its result. So no node may be asked to
 // repeat what it has completed, and nothing may wait for a program to call MPI.
 //
-// The leaders of the nodes therefore have a thread each and a TCP connection to the coordinator
-// (the leader of rank 0), which answer while programs compute. Nodes are 0 to n - 1.
+// The leaders of the nodes therefore have a thread each and a TCP connection to the coordinator's
+// process (the leader of rank 0), which answer while programs compute. Nodes are 0 to n - 1. There
+// is one agreement for each team, and teams know nothing of each other.
 //
 //   watching     A leader whose step is stuck sends `suspect` now and then. The coordinator polls.
 //                A node that does not answer is named after `answer_limit`; no more follows.
@@ -32,6 +33,11 @@
 //
 // A leader that is gone while the others wait for it cannot be replaced: `broken` to all, and the
 // program ends.
+//
+// The end. A node that has completed its last call may have a result that another one lacks, so it
+// keeps its result and answers until all have completed theirs: each sends `left`, and goes when
+// all have, at `ended`. The first `left` is `vacate` to the others, which may keep the team for a
+// later communicator: it gets none any more. So freeing a communicator waits for no other node.
 #pragma once
 
 #include "endpoint/mpi/model/message.hpp"
@@ -65,6 +71,8 @@ public:
   [[nodiscard]] std::vector<Sending> lost(std::uint32_t node);
 
   [[nodiscard]] bool is_frozen() const { return state_ == State::frozen; }
+  /// All nodes have left, or are gone: nothing is received any more.
+  [[nodiscard]] bool is_over() const { return over_; }
   /// When `overdue` may return a text; nullopt: no answer is awaited.
   [[nodiscard]] std::optional<Time> deadline() const;
   /// Leaders that have not answered in time, each named once; or, once, those on whose nodes a rank
@@ -89,6 +97,8 @@ private:
   void freeze(const std::string& why);
   void count_frozen(std::uint32_t node, Message message);
   void decide();
+  void count_left(std::uint32_t node);
+  void end_when_all_have_left();
   void gather(std::uint32_t node, Message message);
   void finish(StepNumber step, Gathering& gathering);
   void end(const std::string& why);
@@ -101,6 +111,8 @@ private:
   std::chrono::milliseconds grace_;
   State state_ = State::watching;
   std::vector<bool> gone_;
+  std::vector<bool> left_;
+  bool over_ = false;
   std::vector<Sending> out_;
 
   // watching

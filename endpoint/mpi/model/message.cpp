@@ -12,7 +12,7 @@ namespace tributary::mpi {
 namespace {
 
 constexpr std::uint32_t magic = 0x49504d54; // "TMPI"
-constexpr std::uint16_t version = 1;
+constexpr std::uint16_t version = 2;
 
 template <typename T> void put(Header& header, std::size_t at, T value) {
   for (std::size_t i = 0; i < sizeof value; ++i) {
@@ -54,6 +54,7 @@ Header encode_header(const Message& message) {
   put(header, 28, static_cast<std::uint32_t>(message.op));
   put(header, 32, message.elements);
   put(header, 40, static_cast<std::uint64_t>(message.payload.size()));
+  put(header, 48, message.team);
   return header;
 }
 
@@ -80,6 +81,7 @@ Message decode_header(std::span<const std::byte, header_bytes> header, std::size
   message.frame_type = get<std::int32_t>(header, 24);
   message.op = get<std::int32_t>(header, 28);
   message.elements = get<std::uint64_t>(header, 32);
+  message.team = get<std::uint64_t>(header, 48);
   return message;
 }
 

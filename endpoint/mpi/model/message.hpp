@@ -1,11 +1,13 @@
-// Messages between the leaders of a communicator's nodes, on TCP besides the fabric: whether a
-// reduction is stuck, and how lost ones are completed (agreement.hpp).
+// Messages between the leaders of a team's nodes, on TCP besides the fabric: whether a reduction is
+// stuck, how lost ones are completed, and when the team ends (agreement.hpp). A connection between
+// two processes carries those of all teams.
 //
-// On the stream a message is a header of 48 bytes, then `bytes` of payload; numbers are
+// On the stream a message is a header of 56 bytes, then `bytes` of payload; numbers are
 // little-endian.
 //
 //   0  u32 magic "TMPI"     4  u16 version, u16 type    8  u64 step        16  u64 call
 //  24  i32 frame type      28  i32 operator            32  u64 elements    40  u64 bytes
+//  48  u64 team
 #pragma once
 
 #include <array>
@@ -21,9 +23,13 @@ namespace tributary::mpi {
 /// ranks. A long one is cut into steps, which are counted separately, also from 1.
 using CallNumber = std::uint64_t;
 using StepNumber = std::uint64_t;
+/// Identifies a team in the whole job: the ranks of a communicator, their group and their shared
+/// memory, which communicators of the same ranks use one after the other.
+using TeamKey = std::uint64_t;
 
 enum class MessageType : std::uint16_t {
-  hello = 1,    ///< to the coordinator: payload is the communicator's secret, step the node
+  hello = 1,    ///< first on a connection: payload is the accepting process's secret, step the
+                ///< number of the connecting process
   suspect,      ///< to it: `step` has not completed for long, payload has details
   failed,       ///< to it: the group has ended or the host is broken, payload has the reason
   poll,         ///< from it: asks for the progress
@@ -35,8 +41,11 @@ enum class MessageType : std::uint16_t {
   result,       ///< from it: result of `step`
   broken,       ///< from it: it cannot be completed; payload has the reason
   mismatch,     ///< to it: ranks made different calls; payload has details
+  left,         ///< to it: this node makes no more calls, and has all its results
+  vacate,       ///< from it: a node has left, so the team gets no further communicator
+  ended,        ///< from it: all nodes have left
 };
-inline constexpr std::uint16_t last_message_type = 12;
+inline constexpr std::uint16_t last_message_type = 15;
 
 struct Message {
   MessageType type = MessageType::hello;
@@ -45,6 +54,7 @@ struct Message {
   std::int32_t frame_type = 0; ///< enum tributary_type
   std::int32_t op = 0;         ///< enum tributary_op
   std::uint64_t elements = 0;
+  TeamKey team = 0;
   std::vector<std::byte> payload;
 
   [[nodiscard]] std::string text() const;
@@ -52,9 +62,11 @@ struct Message {
 /// A message whose payload is a text.
 [[nodiscard]] Message text_message(MessageType type, StepNumber step, const std::string& text);
 
-inline constexpr std::size_t header_bytes = 48;
+inline constexpr std::size_t header_bytes = 56;
 /// Limit of the payload; longer messages are damaged.
 inline constexpr std::size_t most_payload_bytes = std::size_t{16} << 20;
+/// Payload of a hello: a secret.
+inline constexpr std::size_t secret_bytes = 16;
 using Header = std::array<std::byte, header_bytes>;
 
 [[nodiscard]] Header encode_header(const Message& message);

@@ -38,6 +38,7 @@ std::string_view text_of(Reason reason) {
   case Reason::timed: return "the time of the MPI library was measured";
   case Reason::not_set_up: return "no blocking call of the communicator came before it";
   case Reason::setup_failed: return "the communicator got no group of the fabric";
+  case Reason::no_ids: return "no tree of its nodes had room for the communicator";
   case Reason::fabric_failed: return "the fabric failed before";
   case Reason::switched_off: return "TRIBUTARY_MPI is off";
   }

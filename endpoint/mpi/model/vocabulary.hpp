@@ -149,10 +149,11 @@ enum class Reason : std::uint8_t {
   timed,         ///< to measure the MPI library's time
   not_set_up,    ///< a non-blocking call before the first blocking one of its communicator
   setup_failed,  ///< no group was available; the printed line has the reason
+  no_ids,        ///< all ids of the trees of its nodes are in use
   fabric_failed, ///< the fabric failed earlier, in mid-run
   switched_off,  ///< TRIBUTARY_MPI=off
 };
-inline constexpr std::size_t reason_count = 16;
+inline constexpr std::size_t reason_count = 17;
 /// Text for the summary: "the datatype is not carried by frames" ...
 [[nodiscard]] std::string_view text_of(Reason reason);
 

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <new>
 #include <stdexcept>
 #include <string_view>
 #include <sys/mman.h>
@@ -70,15 +69,8 @@ std::byte* Arena::part(std::uint32_t rank) const {
   return result(0) + (2 + rank) * rounded(part_bytes_);
 }
 
-Arena::Arena(void* at, std::size_t bytes, std::uint32_t ranks, std::size_t part_bytes, bool make)
-    : at_(at), bytes_(bytes), ranks_(ranks), part_bytes_(part_bytes) {
-  if (make) {
-    new (at_) Head;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      new (&seat(rank)) Seat;
-    }
-  }
-}
+Arena::Arena(void* at, std::size_t bytes, std::uint32_t ranks, std::size_t part_bytes)
+    : at_(at), bytes_(bytes), ranks_(ranks), part_bytes_(part_bytes) {}
 
 Arena::Arena(Arena&& other) noexcept
     : at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_), ranks_(other.ranks_),
@@ -90,44 +82,38 @@ Arena::~Arena() {
   }
 }
 
-Arena Arena::create(const std::string& name, std::uint32_t ranks, std::size_t part_bytes) {
+Arena Arena::attach(const std::string& name, std::uint32_t ranks, std::size_t part_bytes) {
   const std::size_t bytes = bytes_of(sizeof(Head), sizeof(Seat), ranks, part_bytes);
-  const File file(shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (file.descriptor < 0) {
+  const File file(shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  struct stat facts {};
+  if (file.descriptor < 0 || fstat(file.descriptor, &facts) != 0) {
     throw std::runtime_error(fmt::format("cannot make shared memory {}: {}", name, reason()));
   }
-  // Reserved, not only allocated lazily: a write to a missing page would kill the process.
+  if (facts.st_uid != geteuid()) {
+    throw std::runtime_error(fmt::format(
+        "shared memory {} belongs to user {}, not to this program's: the ranks of a node "
+        "run as one user",
+        name, facts.st_uid));
+  }
+  // Reserved, not only allocated lazily: a write to a missing page would kill the process. Where it
+  // is there already, this changes nothing.
   if (const int error = posix_fallocate(file.descriptor, 0, static_cast<off_t>(bytes));
       error != 0) {
-    shm_unlink(name.c_str());
     throw std::runtime_error(
         fmt::format("/dev/shm has no room for {} bytes, which {} ranks of a node need: {}; make it "
                     "larger, or free what other programs left there",
                     bytes, ranks, std::strerror(error)));
   }
-  try {
-    return {map(file.descriptor, bytes, MAP_SHARED), bytes, ranks, part_bytes, true};
-  } catch (...) {
-    shm_unlink(name.c_str());
-    throw;
+  Arena arena(map(file.descriptor, bytes, MAP_SHARED), bytes, ranks, part_bytes);
+  if (arena.head().attached.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks) {
+    remove_name(name);
   }
-}
-
-Arena Arena::open(const std::string& name, std::uint32_t ranks, std::size_t part_bytes) {
-  const std::size_t bytes = bytes_of(sizeof(Head), sizeof(Seat), ranks, part_bytes);
-  const File file(shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0));
-  struct stat facts {};
-  if (file.descriptor < 0 || fstat(file.descriptor, &facts) != 0 ||
-      static_cast<std::size_t>(facts.st_size) != bytes) {
-    throw std::runtime_error(
-        fmt::format("cannot open shared memory {} of this node's first rank: {}", name, reason()));
-  }
-  return {map(file.descriptor, bytes, MAP_SHARED), bytes, ranks, part_bytes, false};
+  return arena;
 }
 
 Arena Arena::alone(std::size_t part_bytes) {
   const std::size_t bytes = bytes_of(sizeof(Head), sizeof(Seat), 1, part_bytes);
-  return {map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS), bytes, 1, part_bytes, true};
+  return {map(-1, bytes, MAP_PRIVATE | MAP_ANONYMOUS), bytes, 1, part_bytes};
 }
 
 void Arena::remove_name(const std::string& name) { shm_unlink(name.c_str()); }
@@ -169,9 +155,9 @@ bool Arena::enter(std::uint32_t rank, CallNumber call) {
   if (head().frozen.load(std::memory_order_seq_cst) == 0) {
     return true;
   }
-  head().results.wait_until(
-      [&] { return head().last.load(std::memory_order_acquire) != undecided; }, [] {});
-  return call <= head().last.load(std::memory_order_acquire);
+  head().results.wait_until([&] { return head().decided.load(std::memory_order_acquire) != 0; },
+                            [] {});
+  return call < head().decided.load(std::memory_order_acquire);
 }
 
 CallNumber Arena::freeze() {
@@ -184,9 +170,15 @@ CallNumber Arena::freeze() {
 }
 
 void Arena::decide(CallNumber last) {
-  head().last.store(last, std::memory_order_release);
+  head().decided.store(last + 1, std::memory_order_release);
   head().results.raise();
 }
+
+bool Arena::is_frozen() const { return head().frozen.load(std::memory_order_acquire) != 0; }
+
+void Arena::vacate() { head().vacated.store(1, std::memory_order_release); }
+
+bool Arena::is_vacated() const { return head().vacated.load(std::memory_order_acquire) != 0; }
 
 namespace {
 

@@ -19,8 +19,9 @@
 // of its call before it looks at the gate, and the thread closes the gate before it reads the
 // numbers: so either the thread counts the call, or the rank waits for the decision.
 //
-// The memory lives as long as any of the processes does; the name in /dev/shm is removed as soon as
-// all have opened it.
+// Each rank makes or opens it, whichever comes first: memory of zeros is its initial state, so no
+// rank waits for another. It lives as long as any of the processes does; the last rank to attach
+// removes the name in /dev/shm.
 #pragma once
 
 #include "endpoint/mpi/model/message.hpp"
@@ -31,7 +32,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
 
 namespace tributary::mpi::node {
@@ -41,14 +41,13 @@ using Idle = std::function<void()>;
 
 class Arena {
 public:
-  /// Creates it; `name` ("/something") is new. Throws std::runtime_error, also without enough room:
-  /// the memory of an arena can be written without a fault.
-  static Arena create(const std::string& name, std::uint32_t ranks, std::size_t part_bytes);
-  /// Opens the arena that another rank created, with the same numbers.
-  static Arena open(const std::string& name, std::uint32_t ranks, std::size_t part_bytes);
+  /// Makes or opens it; `name` ("/something") is known to its `ranks` ranks only, which give the same
+  /// numbers. Throws std::runtime_error, also without enough room: the memory of an arena can be
+  /// written without a fault. After an error at any rank all call remove_name().
+  static Arena attach(const std::string& name, std::uint32_t ranks, std::size_t part_bytes);
   /// For a node with one rank: memory of this process alone.
   static Arena alone(std::size_t part_bytes);
-  /// Removes the name; the memory stays.
+  /// Removes the name, if it is there; the memory stays.
   static void remove_name(const std::string& name);
 
   Arena(Arena&& other) noexcept;
@@ -81,9 +80,15 @@ public:
   [[nodiscard]] CallNumber freeze();
   /// Opens it for calls up to `last`.
   void decide(CallNumber last);
+  [[nodiscard]] bool is_frozen() const;
+
+  // The end
+  /// At the leader: no further communicator uses the arena.
+  void vacate();
+  [[nodiscard]] bool is_vacated() const;
 
 private:
-  static constexpr CallNumber undecided = std::numeric_limits<CallNumber>::max();
+  // Zeros are the initial state of both.
   struct alignas(64) Seat {
     std::atomic<CallNumber> entered{0};
     std::atomic<StepNumber> arrived{0};
@@ -92,12 +97,14 @@ private:
   struct alignas(64) Head {
     std::atomic<StepNumber> finished{0};
     std::atomic<std::uint32_t> frozen{0};
-    std::atomic<CallNumber> last{undecided}; ///< the last call that is made here
+    std::atomic<CallNumber> decided{0}; ///< 1 + the last call that is made here; 0: undecided
+    std::atomic<std::uint32_t> attached{0};
+    std::atomic<std::uint32_t> vacated{0};
     alignas(64) Signal arrivals;
     alignas(64) Signal results;
   };
 
-  Arena(void* at, std::size_t bytes, std::uint32_t ranks, std::size_t part_bytes, bool make);
+  Arena(void* at, std::size_t bytes, std::uint32_t ranks, std::size_t part_bytes);
   [[nodiscard]] Head& head() const { return *static_cast<Head*>(at_); }
   [[nodiscard]] Seat& seat(std::uint32_t rank) const;
 

@@ -181,6 +181,23 @@ class Group:
         check(call(self.handle, *arguments, request), self._host.handle)
         return Request(self, request, value, kept)
 
+    def dup(self, **protocol: Any) -> Group:
+        """A new group of the same members that shares their trees: no request to the manager, and about as long as an
+        operation. All members call it, in the order of the group's operations. `protocol`: fields of struct
+        tributary_group_options for the new group's protocol; without any, it has the group's own."""
+        options = ffi.NULL
+        if protocol:
+            options = ffi.new("struct tributary_group_options*", lib.tributary_group_defaults())
+            _put(options[0], protocol, [])
+        child, handle, host = ffi.new("struct tributary_group**"), self.handle, self._host.handle
+        check(self._host._own.aside(lambda: lib.tributary_group_dup(handle, options, child)), host)
+        return Group(self._host, child[0])
+
+    def abandon(self) -> None:
+        """Ends the group at this member at once: its operations end with TributaryError, and their arrays are neither
+        read nor written any more. Other groups continue."""
+        check(lib.tributary_abandon(self.handle), self._host.handle)
+
     def membership(self) -> dict[str, int]:
         """Its trees and parameters: struct tributary_membership."""
         found = ffi.new("struct tributary_membership*")

@@ -132,18 +132,18 @@ TEST(Flight, APieceIsOverdueATimeAfterALaterOneCompleted) {
   for (PieceNumber piece = 0; piece < 4; ++piece) {
     flight.begin(piece, at(0));
   }
-  EXPECT_EQ(flight.overdue_at(ReductionId{0}), never);
+  EXPECT_EQ(flight.overdue_at(0), never);
   flight.end(0, at(40)); // t is 40 us from here on
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), never) << "nothing behind it has completed";
+  EXPECT_EQ(flight.overdue_at(1), never) << "nothing behind it has completed";
   flight.end(2, at(40));
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), at(80));
-  EXPECT_EQ(flight.overdue_at(ReductionId{3}), never);
+  EXPECT_EQ(flight.overdue_at(1), at(80));
+  EXPECT_EQ(flight.overdue_at(3), never);
   flight.asked(1, at(80));
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), at(80 + 120)) << "3 t";
+  EXPECT_EQ(flight.overdue_at(1), at(80 + 120)) << "3 t";
   flight.asked(1, at(200));
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), at(200 + 240)) << "twice that";
+  EXPECT_EQ(flight.overdue_at(1), at(200 + 240)) << "twice that";
   flight.end(1, at(300));
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), never);
+  EXPECT_EQ(flight.overdue_at(1), never);
 }
 
 TEST(Flight, TheLastOneIsOverdueThreeTimesAfterAllOthers) {
@@ -152,9 +152,9 @@ TEST(Flight, TheLastOneIsOverdueThreeTimesAfterAllOthers) {
     flight.begin(piece, at(0));
   }
   flight.end(0, at(40));
-  EXPECT_EQ(flight.overdue_at(ReductionId{2}), never);
+  EXPECT_EQ(flight.overdue_at(2), never);
   flight.end(1, at(40));
-  EXPECT_EQ(flight.overdue_at(ReductionId{2}), at(40 + 120));
+  EXPECT_EQ(flight.overdue_at(2), at(40 + 120));
 }
 
 TEST(Flight, APieceThatIsAloneFromTheBeginningWaitsForStragglers) {
@@ -162,7 +162,7 @@ TEST(Flight, APieceThatIsAloneFromTheBeginningWaitsForStragglers) {
   flight.begin(0, at(0));
   flight.end(0, at(10));
   flight.begin(1, at(20));
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), never);
+  EXPECT_EQ(flight.overdue_at(1), never);
 }
 
 TEST(Flight, TheTimeOfPiecesThatWereAskedForAgainSaysNothing) {
@@ -182,11 +182,11 @@ TEST(Flight, TheTimeOfPiecesThatOthersWaitedForSaysNothing) {
   flight.begin(2, at(0), true);
   flight.end(1, at(0));
   EXPECT_EQ(flight.time_ns(), 0U);
-  EXPECT_EQ(flight.overdue_at(ReductionId{0}), never) << "what is long is unknown";
+  EXPECT_EQ(flight.overdue_at(0), never) << "what is long is unknown";
   flight.begin(3, at(10));
   flight.end(3, at(50));
   EXPECT_EQ(flight.time_ns(), 40 * us);
-  EXPECT_EQ(flight.overdue_at(ReductionId{0}), at(90));
+  EXPECT_EQ(flight.overdue_at(0), at(90));
 }
 
 TEST(Flight, APieceHasTheTimeToBeArmed) {
@@ -197,7 +197,7 @@ TEST(Flight, APieceHasTheTimeToBeArmed) {
   flight.begin(2, at(100), true); // others had armed and waited
   flight.begin(3, at(100));
   flight.end(2, at(100));
-  EXPECT_EQ(flight.overdue_at(ReductionId{1}), at(100 + 80)) << "not after 40";
+  EXPECT_EQ(flight.overdue_at(1), at(100 + 80)) << "not after 40";
 }
 
 TEST(Flight, QuestionsAreNeverFartherApartThanTheLongestTime) {
@@ -207,7 +207,7 @@ TEST(Flight, QuestionsAreNeverFartherApartThanTheLongestTime) {
   flight.end(1, at(100));
   for (std::uint64_t now = 200; now < 100'000; now += 1000) {
     flight.asked(0, at(now));
-    ASSERT_LE(flight.overdue_at(ReductionId{0}), at(now + 500));
+    ASSERT_LE(flight.overdue_at(0), at(now + 500));
   }
 }
 

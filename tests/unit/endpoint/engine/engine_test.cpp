@@ -114,6 +114,120 @@ TEST_F(EngineTest, ATreeThatWasGivenBackIsSomebodyElsesToClaim) {
   EXPECT_EQ(b.received, Numbers{4});
 }
 
+// --- ranges of ids ---
+
+wire::FabricAddress on_id(std::uint16_t tree, std::uint8_t id) {
+  return wire::FabricAddress::multicast(TreeNumber{tree}, ReductionId{id});
+}
+
+TEST_F(EngineTest, ProtocolsThatShareATreeGetTheFramesOfTheirIds) {
+  FakeProtocol c;
+  engine.add(c);
+  const TreeNumber tree{9};
+  engine.claim(a, tree, ReductionId{0}, 64, 128);
+  engine.claim(b, tree, ReductionId{64}, 8, 128);
+  engine.claim(c, tree, ReductionId{127}, 1, 128);
+  for (std::uint8_t id = 0; id < 128; ++id) {
+    link.deliver(on_id(9, id), id);
+  }
+  while (engine.round(t0).received > 0) {
+  }
+  EXPECT_EQ(a.received, numbers(0, 64));
+  EXPECT_EQ(b.received, numbers(64, 8));
+  EXPECT_EQ(c.received, Numbers{127});
+  EXPECT_EQ(engine.frames_unclaimed(), 128U - 64 - 8 - 1) << "of ids that nobody has";
+  EXPECT_EQ(engine.holder_of(tree, ReductionId{71}), &b);
+  EXPECT_EQ(engine.holder_of(tree, ReductionId{72}), nullptr);
+  EXPECT_EQ(engine.holder_of(tree), &a);
+}
+
+TEST_F(EngineTest, AWholeTreesHolderGivesIdsUpOneRangeAfterTheOther) {
+  engine.release(a, TreeNumber{1}, ReductionId{64}, 8, 128);
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{64}), nullptr);
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{63}), &a);
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{72}), &a);
+  engine.claim(b, TreeNumber{1}, ReductionId{60}, 20, 128);
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{64}), &b) << "what nobody had";
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{60}), &a) << "and nothing else";
+  engine.release(b);
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{64}), nullptr);
+  engine.remove(a);
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}), nullptr);
+  engine.claim(b, TreeNumber{1});
+  EXPECT_EQ(engine.holder_of(TreeNumber{1}, ReductionId{100}), &b);
+}
+
+TEST_F(EngineTest, OnATreeOfEightIdsTheUpperBitsOfAnAddressMeanNothing) {
+  engine.claim(b, TreeNumber{9}, ReductionId{4}, 1, 8);
+  link.deliver(on_id(9, 4), 1);
+  link.deliver(on_id(9, 4 + 96), 2);
+  link.deliver(on_id(9, 5 + 96), 3);
+  engine.round(t0);
+  EXPECT_EQ(b.received, (Numbers{1, 2}));
+  EXPECT_EQ(engine.frames_unclaimed(), 1U);
+}
+
+TEST_F(EngineTest, ThousandsOfRangesComeAndGoWithoutGrowth) {
+  std::vector<std::unique_ptr<FakeProtocol>> live;
+  const auto claim_all = [&] {
+    for (std::uint16_t tree = 100; tree < 228; ++tree) {
+      for (std::uint8_t range = 0; range < 8; ++range) {
+        live.push_back(std::make_unique<FakeProtocol>());
+        engine.add(*live.back());
+        engine.claim(*live.back(), TreeNumber{tree},
+                     ReductionId{static_cast<std::uint8_t>(64 + 8 * range)}, 8, 128);
+      }
+    }
+  };
+  const auto remove_all = [&] {
+    for (const auto& each : live) {
+      engine.remove(*each);
+    }
+    live.clear();
+  };
+  claim_all();
+  EXPECT_EQ(engine.holder_of(TreeNumber{227}, ReductionId{127}), live.back().get());
+  remove_all();
+  for (std::uint16_t tree = 100; tree < 228; ++tree) {
+    ASSERT_EQ(engine.holder_of(TreeNumber{tree}), nullptr);
+  }
+  claim_all();
+  remove_all();
+}
+
+// --- rest ---
+
+TEST_F(EngineTest, OneThatMayRestIsCalledAgainWhenFramesComeOrItsOwnerWakesIt) {
+  engine.round(t0);
+  engine.round(t0);
+  EXPECT_EQ(a.polled.size(), 2U) << "one that may not is called in every round";
+  a.rests = true;
+  engine.round(t0);
+  const std::size_t before = a.polled.size();
+  engine.round(t0);
+  EXPECT_EQ(a.polled.size(), before);
+  EXPECT_EQ(b.polled.size(), 4U);
+  link.deliver(on_tree(1), 5);
+  engine.round(t0);
+  EXPECT_EQ(a.received, Numbers{5});
+  EXPECT_EQ(a.polled.size(), before + 1);
+  engine.round(t0);
+  engine.round(t0);
+  const std::size_t rested = a.polled.size();
+  a.give(numbers(0, 3));
+  engine.round(t0);
+  EXPECT_TRUE(link.sent_to(on_tree(1)).empty()) << "nobody woke it";
+  engine.wake(a);
+  engine.round(t0);
+  EXPECT_EQ(link.sent_to(on_tree(1)), numbers(0, 3));
+  EXPECT_EQ(a.polled.size(), rested + 1);
+  a.deadline = t0 + 5;
+  engine.wake(a);
+  engine.round(t0);
+  engine.round(t0);
+  EXPECT_EQ(engine.next_deadline(), t0 + 5) << "with something due it does not rest";
+}
+
 // --- removal ---
 
 TEST_F(EngineTest, AProtocolThatIsRemovedWhileItsFramesAreHandedOutGetsNone) {

@@ -73,6 +73,7 @@ public:
     }
   }
   [[nodiscard]] TimeNs next_deadline() const override { return deadline; }
+  [[nodiscard]] bool may_rest() const override { return rests; }
   [[nodiscard]] bool has_to_send() const override { return endless || !outbox.empty(); }
   void send(Outlet& outlet) override {
     while (has_to_send()) {
@@ -102,6 +103,7 @@ public:
   std::size_t bursts = 0; ///< calls of receive
   std::vector<TimeNs> polled;
   TimeNs deadline = never;
+  bool rests = false; ///< whether it may
   std::deque<std::uint64_t> outbox;
   bool endless = false; ///< always has one more
   std::uint64_t sent = 0;

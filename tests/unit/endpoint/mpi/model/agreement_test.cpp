@@ -251,13 +251,54 @@ TEST(Agreement, ALeaderThatEndsWithoutAFaultIsNoMatter) {
                       MessageType::broken, 1));
 }
 
+Message left() { return {.type = MessageType::left, .payload = {}}; }
+
+TEST(Agreement, ItIsOverWhenAllNodesHaveLeft) {
+  Agreement agreement(three, grace);
+  const auto told = agreement.receive(1, left(), start);
+  ASSERT_TRUE(all_are(told, MessageType::vacate, 2));
+  EXPECT_EQ(told[0].node, 0U);
+  EXPECT_EQ(told[1].node, 2U);
+  EXPECT_TRUE(agreement.receive(2, left(), start).empty());
+  EXPECT_TRUE(agreement.receive(2, left(), start).empty()) << "one that says it twice";
+  EXPECT_FALSE(agreement.is_over());
+  EXPECT_TRUE(all_are(agreement.receive(0, left(), start), MessageType::ended, 3));
+  EXPECT_TRUE(agreement.is_over());
+}
+
+TEST(Agreement, NodesThatAreGoneAreNotWaitedForAtTheEnd) {
+  Agreement agreement(three, grace);
+  EXPECT_TRUE(all_are(agreement.receive(0, left(), start), MessageType::vacate, 2));
+  EXPECT_TRUE(agreement.receive(1, left(), start).empty());
+  EXPECT_TRUE(all_are(agreement.lost(2), MessageType::ended, 2));
+  EXPECT_TRUE(agreement.is_over());
+  EXPECT_TRUE(agreement.receive(2, left(), start).empty()) << "of a later connection";
+}
+
+TEST(Agreement, ANodeThatHasLeftStillGivesTheResultThatAnotherOneLacks) {
+  Agreement agreement(two, grace);
+  EXPECT_TRUE(all_are(agreement.receive(0, left(), start), MessageType::vacate, 1));
+  EXPECT_TRUE(
+      all_are(agreement.receive(1, text_message(MessageType::failed, 0, "the group ended"), start),
+              MessageType::freeze, 2));
+  EXPECT_TRUE(agreement.receive(0, frozen(7, 7, 42), start).empty());
+  EXPECT_TRUE(all_are(agreement.receive(1, frozen(6, 7, 41), start), MessageType::decision, 2));
+  const auto result = agreement.receive(1, contribution(7, 1), start);
+  ASSERT_TRUE(all_are(result, MessageType::result, 1));
+  EXPECT_EQ(number_in(result[0].message), 42);
+  EXPECT_FALSE(agreement.is_over());
+  EXPECT_TRUE(all_are(agreement.receive(1, left(), start), MessageType::ended, 2));
+}
+
 TEST(Message, AHeaderSurvivesTheStreamAndDamageIsNamed) {
-  const Message message = contribution(77, 5);
+  Message message = contribution(77, 5);
+  message.team = 0x1122334455667788;
   Header header = encode_header(message);
   std::size_t bytes = 0;
   const Message read = decode_header(header, bytes);
   EXPECT_EQ(read.type, MessageType::contribution);
   EXPECT_EQ(read.step, 77U);
+  EXPECT_EQ(read.team, message.team);
   EXPECT_EQ(read.elements, 1U);
   EXPECT_EQ(bytes, 8U);
   header[4] = std::byte{9};

@@ -1,4 +1,4 @@
-#include "endpoint/mpi/intra_node/message_stream.hpp"
+#include "endpoint/mpi/intra_node/sockets.hpp"
 
 #include "lib/net/limit_silence.hpp"
 
@@ -7,12 +7,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -24,36 +25,6 @@
 namespace tributary::mpi::intra_node {
 
 namespace {
-
-bool send_all(int descriptor, const std::byte* at, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = send(descriptor, at, bytes, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      return false;
-    }
-    at += n;
-    bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
-bool receive_all(int descriptor, std::byte* at, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t n = recv(descriptor, at, bytes, 0);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      return false;
-    }
-    at += n;
-    bytes -= static_cast<std::size_t>(n);
-  }
-  return true;
-}
 
 void without_delay(int descriptor) {
   const int yes = 1;
@@ -89,8 +60,6 @@ std::optional<Peer> peer_of(const std::string& address, std::uint16_t port) {
 
 /// 0, or an errno.
 int connect_within(int descriptor, const Peer& peer, std::chrono::milliseconds limit) {
-  const int flags = fcntl(descriptor, F_GETFL);
-  fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
   if (connect(descriptor, reinterpret_cast<const sockaddr*>(&peer.storage), peer.bytes) != 0) {
     if (errno != EINPROGRESS) {
       return errno;
@@ -106,49 +75,19 @@ int connect_within(int descriptor, const Peer& peer, std::chrono::milliseconds l
       return error;
     }
   }
-  fcntl(descriptor, F_SETFL, flags);
   without_delay(descriptor);
   return 0;
 }
 
 } // namespace
 
-MessageStream::MessageStream(net::FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
-MessageStream::MessageStream(MessageStream&& other) noexcept
-    : descriptor_(std::move(other.descriptor_)) {}
-MessageStream& MessageStream::operator=(MessageStream&& other) noexcept {
-  descriptor_ = std::move(other.descriptor_);
-  return *this;
-}
-
-bool MessageStream::send(const Message& message) {
-  const Header header = encode_header(message);
-  const std::lock_guard lock(sending_);
-  return send_all(descriptor_.get(), header.data(), header.size()) &&
-         send_all(descriptor_.get(), message.payload.data(), message.payload.size());
-}
-
-std::optional<Message> MessageStream::receive() {
-  Header header;
-  if (!receive_all(descriptor_.get(), header.data(), header.size())) {
-    return std::nullopt;
-  }
-  std::size_t bytes = 0;
-  Message message = decode_header(header, bytes);
-  message.payload.resize(bytes);
-  if (!receive_all(descriptor_.get(), message.payload.data(), bytes)) {
-    return std::nullopt;
-  }
-  return message;
-}
-
-void MessageStream::shut_down() { shutdown(descriptor_.get(), SHUT_RDWR); }
-
-Listener::Listener() : descriptor_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+Listener::Listener()
+    : descriptor_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   // One socket for both families, where the kernel has both.
   const bool six = static_cast<bool>(descriptor_);
   if (!six) {
-    descriptor_ = net::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    descriptor_ =
+        net::FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   }
   const int listening = descriptor_.get();
   const int no = 0;
@@ -169,11 +108,14 @@ Listener::Listener() : descriptor_(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 
   }
 }
 
-std::string Listener::addresses() const {
+std::uint16_t Listener::port() const {
   sockaddr_storage bound{};
   socklen_t bytes = sizeof bound;
   getsockname(descriptor_.get(), reinterpret_cast<sockaddr*>(&bound), &bytes);
-  const std::uint16_t port = ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
+}
+
+std::string addresses_of_node() {
   std::string text;
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) == 0) {
@@ -194,61 +136,45 @@ std::string Listener::addresses() const {
         inet_ntop(AF_INET6, &six, written.data(), written.size());
       }
       if (written[0] != '\0') {
-        text += fmt::format("{} ", written.data());
+        text += fmt::format("{}{}", text.empty() ? "" : " ", written.data());
       }
     }
     freeifaddrs(all);
   }
-  return text + fmt::format("{}", port);
+  return text;
 }
 
-std::optional<MessageStream> Listener::accept(std::chrono::milliseconds limit) {
-  pollfd waits{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
-  if (poll(&waits, 1, ms(limit)) != 1) {
-    return std::nullopt;
+net::FileDescriptor Listener::accept() {
+  net::FileDescriptor accepted(
+      accept4(descriptor_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (accepted) {
+    without_delay(accepted.get());
   }
-  net::FileDescriptor accepted(accept4(descriptor_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!accepted) {
-    return std::nullopt;
-  }
-  without_delay(accepted.get());
-  return MessageStream(std::move(accepted));
+  return accepted;
 }
 
-MessageStream connect_to(const std::string& addresses, std::chrono::milliseconds limit) {
-  std::istringstream words(addresses);
-  std::vector<std::string> all;
-  for (std::string word; words >> word;) {
-    all.push_back(word);
-  }
-  if (all.size() < 2) {
+net::FileDescriptor connect_to(const std::string& addresses, std::uint16_t port,
+                               std::chrono::milliseconds limit) {
+  if (addresses.empty()) {
     throw std::runtime_error("the node of rank 0 has no address but loopback's");
   }
-  const auto port = static_cast<std::uint16_t>(std::stoul(all.back()));
-  all.pop_back();
+  std::istringstream all(addresses);
   std::string tried;
-  for (const std::string& address : all) {
+  for (std::string address; all >> address;) {
     const auto peer = peer_of(address, port);
     if (!peer) {
       continue;
     }
-    net::FileDescriptor made(socket(peer->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    net::FileDescriptor made(
+        socket(peer->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int error = made ? connect_within(made.get(), *peer, limit) : errno;
     if (error == 0) {
-      return MessageStream(std::move(made));
+      return made;
     }
     tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", address, std::strerror(error));
   }
   throw std::runtime_error(
       fmt::format("cannot connect to the leader of rank 0's node at port {} ({})", port, tried));
-}
-
-StreamPair connected_pair() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw std::runtime_error(fmt::format("no pair of sockets: {}", std::strerror(errno)));
-  }
-  return {MessageStream(net::FileDescriptor(ends[0])), MessageStream(net::FileDescriptor(ends[1]))};
 }
 
 } // namespace tributary::mpi::intra_node
