@@ -440,6 +440,14 @@ TRIBUTARY_API int tributary_group_split(struct tributary_group* parent, int32_t 
 TRIBUTARY_API int tributary_move(struct tributary_group* group,
                                  const struct tributary_group_options* options);
 
+/* From the next operation on, a group that was joined with a range of a tree's ids uses only the
+ * first ids of them, a power of two. All members must do so between the same two operations, each
+ * when it has the results of those before; when all have, the other ids may be given to another
+ * group. Until then the root answers members that have lost results under them. Takes no time.
+ * TRIBUTARY_ERR_BUSY if operations are outstanding; TRIBUTARY_ERR_ARGUMENT for more ids than the
+ * group has, and for groups that have their ids from the manager or from a dup. */
+TRIBUTARY_API int tributary_keep_ids(struct tributary_group* group, uint32_t ids);
+
 /* TRIBUTARY_OK, or the error that every operation of the group returns since it has ended. Makes
  * progress. */
 TRIBUTARY_API int tributary_check(struct tributary_group* group);

@@ -25,6 +25,7 @@
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
 #include "endpoint/mpi/intra_node/team.hpp"
 #include "endpoint/mpi/intra_node/teams.hpp"
+#include "endpoint/mpi/model/context_step.hpp"
 #include "endpoint/mpi/model/refusal.hpp"
 #include "endpoint/mpi/model/setup_offer.hpp"
 
@@ -45,8 +46,10 @@ public:
   Setup(Runtime& runtime, Communicator& communicator);
   /// Leaves the communicator with a team, or with a reason why not.
   void run();
-  /// Gives it another team, with long parts, if all ranks can have one.
-  void lengthen();
+  /// Gives it another team, for its calls are long: one with the half of a tree, and with long parts
+  /// where they do not fit into short ones; for these alone, too. If all ranks can have one; waits
+  /// for no tree.
+  void move();
 
 private:
   struct Stop {}; ///< thrown: the communicator gets no team, and its reason is set
@@ -69,9 +72,9 @@ private:
   /// The new team's context, with which the team is complete: `use`. Otherwise it stops.
   void find_context(const SetupVerdict& verdict, bool has_long_parts, intra_node::TeamUse& use);
   enum class Found : std::uint8_t { context, none, tree_is_ready, idle_are_finished };
-  [[nodiscard]] Found find_context_once(contexts::Parent& parent, const SetupVerdict& verdict,
-                                        bool has_long_parts, bool may_finish_idle,
-                                        intra_node::TeamUse& use);
+  [[nodiscard]] Found find_context_once(contexts::Parent& parent, contexts::RangeSize size,
+                                        const SetupVerdict& verdict, bool has_long_parts,
+                                        bool may_finish_idle, intra_node::TeamUse& use);
   /// At a leader whose agreement is over: acts on it. Returns the tree that it waits for.
   [[nodiscard]] std::optional<contexts::TreeName> take_outcome(const contexts::Outcome& outcome,
                                                                const SetupVerdict& verdict,
@@ -101,7 +104,8 @@ private:
   intra_node::RankList processes_;
   intra_node::Place place_;
   std::uint32_t nodes_ = 0;
-  bool lengthens_ = false;
+  bool moves_ = false; ///< it has a team
+  intra_node::TeamNeed need_; ///< of a team
   Trouble trouble_;
   contexts::NodeSet set_;                 ///< of the communicator's nodes
   std::vector<std::uint32_t> set_places_; ///< by node of the communicator: its place in the set
@@ -112,6 +116,7 @@ private:
   /// Whether a line about a refused communicator was written, as far as one of the ranks knows.
   bool told_ = false;
   bool wide_ = true;
+  ContextStep::Ids ids_; ///< of the context, at a leader
 };
 
 } // namespace tributary::mpi::collectives

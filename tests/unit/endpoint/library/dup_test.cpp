@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tributary::library::test {
@@ -540,6 +541,91 @@ TEST_F(DupTest, RangesOfATreeThatAnotherProcessHasJoined) {
   leave(two);
   ASSERT_EQ(join_range(72, 8, 4, two), (std::array{0, 0})) << "given out again: " << errors();
   expect_reductions({one, two});
+}
+
+TEST_F(DupTest, ARangeThatBecomesSmallerLeavesTheRestToAnotherGroup) {
+  const auto range = [&](std::uint32_t rank, std::uint32_t first, std::uint32_t ids) {
+    tributary_group_options who = member(rank, 128);
+    who.first_id = first;
+    who.ids = ids;
+    who.cookie = first;
+    who.first_sequence = 7 * first;
+    return who;
+  };
+  const auto join_range = [&](std::uint32_t first, std::uint32_t ids) {
+    Pair pair{};
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const tributary_group_options who = range(rank, first, ids);
+      EXPECT_EQ(tributary_join(host[rank], &who, &pair[rank]), TRIBUTARY_OK) << errors();
+    }
+    return pair;
+  };
+  const auto keep = [](const Pair& pair, std::uint32_t ids) {
+    return std::array{tributary_keep_ids(pair[0], ids), tributary_keep_ids(pair[1], ids)};
+  };
+  const Pair one = join_range(64, 8);
+  expect_reductions({one}, 5000);
+  ASSERT_EQ(keep(one, 8), (std::array{0, 0})) << errors();
+  expect_reductions({one}, 5000);
+  ASSERT_EQ(keep(one, 2), (std::array{0, 0})) << errors();
+  EXPECT_EQ(membership(one[1]).ids, 2U);
+  expect_reductions({one}, 5000);
+  const Pair two = join_range(66, 2);
+  const Pair four = join_range(68, 4);
+  for (int n = 0; n < 10; ++n) {
+    expect_reductions({one, two, four}, 5000);
+  }
+  // They follow their tree, and so does what the root had kept of the other ids.
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    for (const auto& [group, first, ids] :
+         {std::tuple{one, 64U, 2U}, std::tuple{two, 66U, 2U}, std::tuple{four, 68U, 4U}}) {
+      tributary_group_options who = range(rank, first, ids);
+      who.tree = 99;
+      ASSERT_EQ(tributary_move(group[rank], &who), TRIBUTARY_OK) << errors();
+    }
+  }
+  expect_reductions({one, two, four}, 5000);
+  leave(four);
+  const Pair again = [&] {
+    Pair pair{};
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      tributary_group_options who = range(rank, 68, 4);
+      who.tree = 99;
+      EXPECT_EQ(tributary_join(host[rank], &who, &pair[rank]), TRIBUTARY_OK) << errors();
+    }
+    return pair;
+  }();
+  expect_reductions({one, two, again}, 5000);
+}
+
+TEST_F(DupTest, IdsThatAGroupCannotKeep) {
+  join();
+  tributary_group* range = nullptr;
+  tributary_group_options who = member(0, 128);
+  who.tree = 78;
+  who.first_id = 64;
+  who.ids = 4;
+  ASSERT_EQ(tributary_join(host[0], &who, &range), TRIBUTARY_OK) << errors();
+  EXPECT_EQ(tributary_keep_ids(nullptr, 2), TRIBUTARY_ERR_ARGUMENT);
+  for (const std::uint32_t ids : {0U, 3U, 8U, 128U}) {
+    EXPECT_EQ(tributary_keep_ids(range, ids), TRIBUTARY_ERR_ARGUMENT) << ids;
+    EXPECT_NE(errors().find("at most the 4"), std::string::npos) << errors();
+  }
+  EXPECT_EQ(tributary_keep_ids(joined[0], 64), TRIBUTARY_ERR_ARGUMENT) << "its ids are the tree's";
+  const Pair child = dup(joined);
+  EXPECT_EQ(tributary_keep_ids(child[0], 2), TRIBUTARY_ERR_ARGUMENT);
+  tributary_request* request = nullptr;
+  const std::int64_t in = 1;
+  std::int64_t out = 0;
+  ASSERT_EQ(tributary_allreduce_start(range, &in, &out, 1, TRIBUTARY_INT64, TRIBUTARY_SUM,
+                                      &request),
+            TRIBUTARY_OK);
+  EXPECT_EQ(tributary_keep_ids(range, 2), TRIBUTARY_ERR_BUSY);
+  EXPECT_EQ(tributary_abandon(range), TRIBUTARY_OK);
+  EXPECT_EQ(tributary_wait(&request, -1, nullptr), TRIBUTARY_ERR_GROUP_ENDED);
+  EXPECT_EQ(tributary_keep_ids(range, 2), TRIBUTARY_ERR_GROUP_ENDED);
+  EXPECT_EQ(tributary_leave(range), TRIBUTARY_OK);
+  expect_reductions({joined, child});
 }
 
 // --- with a fabric manager ---
