@@ -118,7 +118,10 @@ private:
 
   [[nodiscard]] bool may_begin() const {
     return begun_ < group_.setup_.lengths.size() && pending_.size() < group_.setup_.in_flight &&
-           !member_.failure();
+           !member_.failure() && (!shrinks_before_next() || pending_.empty());
+  }
+  [[nodiscard]] bool shrinks_before_next() const {
+    return group_.setup_.keeps_ids != 0 && begun_ == group_.setup_.lengths.size() / 2;
   }
   void proceed(TimeNs now, HostPort& port) {
     for (bool moved = true; moved;) {
@@ -153,6 +156,9 @@ private:
     send_all(port);
   }
   void begin(TimeNs now) {
+    if (shrinks_before_next()) {
+      member_.resize(group_.setup_.keeps_ids);
+    }
     const std::size_t number = begun_++;
     const VectorKind kind = kind_of(number, member_.parameters());
     const std::size_t elements = group_.setup_.lengths[number];
@@ -238,6 +244,13 @@ bool VectorGroup::complete() const {
   return std::ranges::all_of(applications_, [&](const auto& a) {
     return a->done() || (setup_.may_end && a->member().failure());
   });
+}
+
+bool VectorGroup::has_left(ReductionId id) const {
+  return complete() || std::ranges::all_of(applications_, [id](const auto& a) {
+           const collective::GroupParameters& p = a->member().parameters();
+           return id.value >= p.first_id.value + p.slots;
+         });
 }
 
 bool VectorGroup::parted() const {

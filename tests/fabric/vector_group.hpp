@@ -45,8 +45,10 @@ struct VectorSetup {
   bool may_end = false;
   /// Members of a context send nothing when they leave it.
   bool is_context = false;
-  /// The group whose ids it has when that one is complete at all members: it begins then.
+  /// The group whose ids it has when all members of that one are done with them: it begins then.
   const VectorGroup* after = nullptr;
+  /// Ids that each member keeps once it has made half of the operations, the first ones; 0: all.
+  std::uint32_t keeps_ids = 0;
 };
 
 /// The rank's member moves to this tree at this time.
@@ -73,7 +75,11 @@ public:
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
   /// Whether the member may begin: it has its ids.
-  [[nodiscard]] bool has_ids() const { return setup_.after == nullptr || setup_.after->complete(); }
+  [[nodiscard]] bool has_ids() const {
+    return setup_.after == nullptr || setup_.after->has_left(setup_.parameters.first_id);
+  }
+  /// Whether all members are done with the id.
+  [[nodiscard]] bool has_left(ReductionId id) const;
   void move(std::uint32_t rank, const Move& move);
   [[nodiscard]] const collective::Member& member(std::uint32_t rank) const;
   /// When the last member had the last result; and the first one.

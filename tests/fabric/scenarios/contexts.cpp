@@ -125,6 +125,46 @@ RunReport ranges_change_hands(const RunOptions& options) {
   return run.report();
 }
 
+/// Groups keep the first ids of their ranges, each member when it is ready, and others have the rest
+/// as soon as all members have done so.
+RunReport ranges_become_smaller(const RunOptions& options) {
+  Run run(options, two_level(3, 3));
+  VectorSetup setup = of_tree(run.choose_hosts(6), 16U << run.random().below(4));
+  setup.root_rank = static_cast<std::uint32_t>(run.random().below(6));
+  const std::uint32_t slots = setup.parameters.slots;
+  std::vector<VectorGroup*> groups;
+  const auto add = [&](std::uint32_t first, std::uint32_t ids) {
+    setup.lengths = some_lengths(run.random(), 6);
+    groups.push_back(&run.add_context(groups.empty() ? nullptr : groups.front(), setup,
+                                      {ReductionId{static_cast<std::uint8_t>(first)}, ids}));
+    return groups.back();
+  };
+  for (std::uint32_t first = slots / 2; first < slots; first += 8) {
+    setup.keeps_ids = run.random().chance(0.5) ? 2 : 4;
+    setup.in_flight = 1 + run.random().below(3);
+    setup.after = add(first, 8);
+    const std::uint32_t kept = setup.keeps_ids;
+    setup.keeps_ids = 0;
+    for (std::uint32_t at = kept; at < 8; at *= 2) {
+      add(first + at, at);
+    }
+    setup.after = nullptr;
+  }
+  run.fabric().set_faults(
+      {.loss = 0.01, .duplicate = 0.02, .reorder = 0.05, .jitter_ns = microseconds(200)});
+  run.start();
+  run.fabric().run_until([&] { return all_complete(groups); }, run.fabric().now() + seconds(120));
+  run.finish();
+  for (const VectorGroup* group : groups) {
+    for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
+      const std::uint32_t kept = group->setup().keeps_ids;
+      run.expect(kept == 0 || group->member(rank).parameters().slots == kept,
+                 "each member keeps what it should");
+    }
+  }
+  return run.report();
+}
+
 /// Switches lose their state in the middle of it.
 RunReport switch_restarts(const RunOptions& options) {
   Run run(options, two_level(3, 3));
@@ -266,6 +306,9 @@ constexpr std::array scenarios = {
     Scenario{"contexts_change_hands",
              "ids that another group has as soon as all are done with them", ranges_change_hands,
              10},
+    Scenario{"contexts_become_smaller",
+             "ids that a group gives up, and another one has as soon as all members have",
+             ranges_become_smaller, 10},
     Scenario{"contexts_switch_restarts", "switches forget what they hold of all groups of a tree",
              switch_restarts, 10},
     Scenario{"contexts_reroute", "a tree is rerouted under all its groups", reroute, 30},
