@@ -8,7 +8,7 @@ from pathlib import Path
 from test_mpi import Cluster, fabric_held, summary
 from tributary.cases import Skip
 from tributary.mpi_library import MPICH, OPENMPI, Missing
-from tributary.network import wait_until
+from tributary.network import shell, wait_until
 
 ALONE = True  # eight ranks use the whole machine
 HERE = Path(__file__).resolve().parent
@@ -67,6 +67,20 @@ def test_many_communicators_live_at_the_same_time_on_a_few_trees(lab):
     assert summary(err) == (8 * 2 * count, 8 * 2 * count), err
     # A tree of 128 serves nine, and up to four are asked for at once.
     assert len(groups_made(lab)) <= count / 9 + 5, groups_made(lab)
+    cluster.nothing_left()
+
+
+def test_a_node_has_a_copy_of_each_frame_for_each_process_and_none_for_each_tree(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=64)
+    node = cluster.nodes.hosts.names[0]  # with two ranks, of which rank 0 leads
+    program_of_many = [program(lab), "live", 100]
+    with (lab.place / "said").open("w") as said:
+        child = cluster.start(OPENMPI, 8, program_of_many, stderr=said, TRIBUTARY_MPI_REQUIRE=1)
+    wait_until(lambda: sum(group["state"] == "ready" for group in cluster.manager.list("groups")) >= 6, "there are trees", 60)
+    sockets = shell(f"ip netns exec {node} cat /proc/net/packet")
+    hearing = [line for line in sockets.splitlines() if line.split()[3].lower() == "88b5"]
+    assert 1 <= len(hearing) <= 2, sockets
+    assert child.wait(60) == 0, (lab.place / "said").read_text()
     cluster.nothing_left()
 
 
