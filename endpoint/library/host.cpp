@@ -79,9 +79,11 @@ std::uint64_t spin_ns(const tributary_host_options& options) {
          (options.spin_usec == TRIBUTARY_SPIN_AUTO ? spin_usec_by_default : options.spin_usec);
 }
 
-/// With raw sockets frames wait in the interface's queue as any host's do.
+/// With raw sockets frames wait in the interface's queue as any host's do. A port that receives
+/// nothing is one in any case: the kernel gives it no copies of others' frames.
 std::unique_ptr<Port> open_port(const tributary_host_options& options) {
-  if (tributary::library::wants_af_xdp(options)) {
+  const bool hears = options.buffer_bytes > 0;
+  if (hears && tributary::library::wants_af_xdp(options)) {
     return std::make_unique<AfXdpPort>(
         options.interface, options.ethertype,
         AfXdpPort::Options{.receive_buffer_bytes = options.buffer_bytes,
@@ -93,7 +95,7 @@ std::unique_ptr<Port> open_port(const tributary_host_options& options) {
   return std::make_unique<RawSocket>(
       options.interface, options.ethertype,
       RawSocket::Options{.bypass_queueing = false,
-                         .hears = true,
+                         .hears = hears,
                          .receive_buffer_bytes = options.buffer_bytes,
                          .longest_frame = longest_frame,
                          .frames_at_once = Port::longest_burst});
@@ -130,6 +132,7 @@ tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Loc
                                                     const tributary_rdma_options& options) {
   tributary::library::RdmaSettings settings = tributary::library::settings_of(options);
   const auto of_job = tributary::library::policy_of_job();
+  require_frames("RDMA");
   drain(lock, "RDMA can begin");
   settings.buffer_bytes = std::max(settings.buffer_bytes, buffer_bytes_);
   buffer_bytes_ = settings.buffer_bytes;
@@ -475,6 +478,15 @@ void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view
   }
 }
 
+void tributary_host::require_frames(const char* what) const {
+  if (buffer_bytes_ == 0) {
+    throw std::invalid_argument(
+        fmt::format("the host was opened with buffer_bytes 0, so it receives no frames: {} need a "
+                    "host with a buffer, groups with TRIBUTARY_NO_IDS none",
+                    what));
+  }
+}
+
 /// Makes room for frames as long as the group's, and for the windows of all groups.
 void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                                    tributary::collective::GroupParameters& group) {
@@ -552,6 +564,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
     throw std::invalid_argument(fault);
   }
   if (!tree->is_kept) {
+    require_frames("operations");
     free_ids(parameters);
     try {
       throw_if_in_use(parameters, nullptr);

@@ -28,7 +28,7 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
     for _ in range(2):  # two nodes, in any order
         assert run(lab, "prolog_slurmd", **where).returncode == 0
     (job,) = [job for job in manager.list("jobs") if job["job"] == "slurm-17"]
-    assert job["mcast_limit"] == 4 and job["vni"] >= 1024
+    assert job["mcast_limit"] == 16 and job["vni"] >= 1024
     variables = dict(line.removeprefix("export ").split("=", 1) for line in run(lab, "prolog_task").stdout.splitlines())
     assert variables["TRIBUTARY_JOB_ID"] == "slurm-17" and variables["TRIBUTARY_VNI"] == str(job["vni"]), variables
     assert variables["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url

@@ -133,7 +133,8 @@ void Trees::join(Kept& kept) {
 
 void Trees::join_once(Kept& kept) {
   tributary_host_options on = tributary_host_defaults(settings_.interface.c_str());
-  on.progress = TRIBUTARY_PROGRESS_CALLER; // it gets no frames
+  on.progress = TRIBUTARY_PROGRESS_CALLER;
+  on.buffer_bytes = 0; // a socket that receives would have a copy of each frame of this node
   if (const int code = tributary_open(&on, &kept.host); code != TRIBUTARY_OK) {
     throw refusal_of(fmt::format("interface {} cannot be used", settings_.interface), code,
                      nullptr);
