@@ -17,6 +17,9 @@
 // ahead, in the background; a communicator that finds no ids is the MPI library's, and looks again
 // (Communicator::look_again).
 //
+// One whose calls are long does 2 to 4 again, between two of them, and keeps the team that it has
+// where that fails.
+//
 // Only a failure needs further messages, which say what it was.
 #pragma once
 

@@ -577,24 +577,21 @@ TEST_F(DupTest, ARangeThatBecomesSmallerLeavesTheRestToAnotherGroup) {
   }
   // They follow their tree, and so does what the root had kept of the other ids.
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    for (const auto& [group, first, ids] :
+    for (const auto& [pair, first, ids] :
          {std::tuple{one, 64U, 2U}, std::tuple{two, 66U, 2U}, std::tuple{four, 68U, 4U}}) {
       tributary_group_options who = range(rank, first, ids);
       who.tree = 99;
-      ASSERT_EQ(tributary_move(group[rank], &who), TRIBUTARY_OK) << errors();
+      ASSERT_EQ(tributary_move(pair[rank], &who), TRIBUTARY_OK) << errors();
     }
   }
   expect_reductions({one, two, four}, 5000);
   leave(four);
-  const Pair again = [&] {
-    Pair pair{};
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      tributary_group_options who = range(rank, 68, 4);
-      who.tree = 99;
-      EXPECT_EQ(tributary_join(host[rank], &who, &pair[rank]), TRIBUTARY_OK) << errors();
-    }
-    return pair;
-  }();
+  Pair again{};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    tributary_group_options who = range(rank, 68, 4);
+    who.tree = 99;
+    ASSERT_EQ(tributary_join(host[rank], &who, &again[rank]), TRIBUTARY_OK) << errors();
+  }
   expect_reductions({one, two, again}, 5000);
 }
 
