@@ -49,8 +49,8 @@ public:
   Setup(Runtime& runtime, Communicator& communicator);
   /// Leaves the communicator with a team, or with a reason why not.
   void run();
-  /// Gives it another team, for its calls are long: one with the half of a tree, and with long parts
-  /// where they do not fit into short ones; for these alone, too. If all ranks can have one; waits
+  /// Gives it another team, if all ranks can have one, for its calls are long: with the half of a
+  /// tree, and with long parts where they do not fit into short ones; for these alone, too. Waits
   /// for no tree.
   void move();
 

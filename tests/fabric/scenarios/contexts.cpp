@@ -125,8 +125,8 @@ RunReport ranges_change_hands(const RunOptions& options) {
   return run.report();
 }
 
-/// Groups keep the first ids of their ranges, each member when it is ready, and others have the rest
-/// as soon as all members have done so.
+/// Groups keep the first ids of their ranges, each member when it is ready, and others have the
+/// rest as soon as all members have done so.
 RunReport ranges_become_smaller(const RunOptions& options) {
   Run run(options, two_level(3, 3));
   VectorSetup setup = of_tree(run.choose_hosts(6), 16U << run.random().below(4));
