@@ -119,7 +119,7 @@ TEST_F(FabricGroupTest, ItMovesWithItsTreeWithoutACall) {
   EXPECT_EQ(fabric.asked_moves().size(), 3U) << "it moves once";
 }
 
-TEST_F(FabricGroupTest, AMoveThatFailsIsTheFaultOfTheNextCallWhoeverNoticedIt) {
+TEST_F(FabricGroupTest, AMoveThatFailsIsTheFaultOfAllLaterCalls) {
   begin(take(first));
   fabric.moves = {TRIBUTARY_ERR_MEMORY};
   fabric.move(name_of(first), 9);
