@@ -5,7 +5,6 @@
 //   hand_out_ranges     groups share trees, nine on each: one has the half of the ids, and eight
 //                       have ranges of eight, as communicators of the same nodes do
 //   hand_out_one_of     the same, and all frames are for one group: the others rest
-//   hand_out_unclaimed  frames of trees that no group has: the floor
 //
 // By the number of groups, and of frames in a burst. The frames of a burst are for groups in an
 // order without a pattern, so it makes up to one call for each group; and a round polls every group
@@ -176,17 +175,6 @@ void hand_out_shared(benchmark::State& state, bool only_one) {
 void hand_out_ranges(benchmark::State& state) { hand_out_shared(state, false); }
 void hand_out_one_of(benchmark::State& state) { hand_out_shared(state, true); }
 
-void hand_out_unclaimed(benchmark::State& state) {
-  const auto burst = static_cast<std::size_t>(state.range(0));
-  Replay port(burst);
-  add_frames(port, 1);
-  Engine engine(port, wire::default_ethertype);
-  run_rounds(state, engine, burst);
-  if (engine.frames_unclaimed() == 0) {
-    state.SkipWithError("the frames were for a group");
-  }
-}
-
 void groups_and_bursts(benchmark::internal::Benchmark* b) {
   b->ArgNames({"groups", "burst"});
   for (const int groups : {9, 72, 1008}) {
@@ -194,7 +182,6 @@ void groups_and_bursts(benchmark::internal::Benchmark* b) {
   }
 }
 
-BENCHMARK(hand_out_unclaimed)->ArgName("burst")->Arg(1)->Arg(32);
 BENCHMARK(hand_out_trees)->ArgNames({"groups", "burst"})->Args({1, 1})->Args({1, 32});
 BENCHMARK(hand_out_trees)->Apply(groups_and_bursts);
 BENCHMARK(hand_out_ranges)->Apply(groups_and_bursts);

@@ -134,6 +134,7 @@ tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Loc
   settings.buffer_bytes = std::max(settings.buffer_bytes, buffer_bytes_);
   buffer_bytes_ = settings.buffer_bytes;
   rdma_ = std::make_unique<tributary::library::Rdma>(loop_, settings, nid_, ethertype_);
+  receive_if_needed();
   if (of_job) {
     rdma_->set_policy(of_job->vni, of_job->policy);
   }
@@ -226,6 +227,16 @@ void tributary_host::free_ids(const tributary::collective::GroupParameters& para
       }
     }
     ++i;
+  }
+}
+
+void tributary_host::receive_if_needed() noexcept {
+  // Without any group it receives: a root may have begun before this host joins.
+  const bool receives =
+      groups_.empty() || rdma_ != nullptr ||
+      !std::ranges::all_of(groups_, [](const auto& group) { return group->tree->is_kept; });
+  if (receives != std::exchange(receives_, receives)) {
+    loop_.port().set_receiving(receives);
   }
 }
 
@@ -512,7 +523,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   tributary_group& added = add(lock, parameters, tree);
   tree->parameters.window = added.member.parameters().window;
   contexts_.add(tree);
-  if (tree->is_range || is_kept) {
+  if (tree->is_range) {
     listen(*tree);
   }
   return added;
@@ -556,6 +567,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   }
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters, std::move(tree)));
   tributary_group& added = *groups_.back();
+  receive_if_needed();
   loop_.engine().add(added);
   claim(added);
   for (TreeIndex i = 0; i < parameters.tree_count() && !added.tree->is_kept; ++i) {
@@ -579,6 +591,7 @@ void tributary_host::remove(tributary_group& group) {
   }
   listen_to_rest(group.member.parameters());
   std::erase_if(groups_, [&](const auto& each) { return each.get() == &group; });
+  receive_if_needed();
   if (!moves_.empty()) {
     follow_moves(tributary::net::steady_now()); // one may have waited for its trees
   }

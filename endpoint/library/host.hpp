@@ -142,6 +142,8 @@ private:
                        std::shared_ptr<tributary::library::SharedTree> tree);
   /// Claims the ids that the group has state of, except those that others have claimed.
   void claim(tributary_group& group);
+  /// A host that only holds trees for other processes receives nothing: the frames are for those.
+  void receive_if_needed() noexcept;
   /// Keeps early frames of a tree whose ids are divided from now on, unless this host is its root.
   void listen(tributary::library::SharedTree& tree);
   void stop_listening(tributary::library::SharedTree& tree);
@@ -182,6 +184,7 @@ private:
   tributary::library::HostContexts contexts_;
   std::map<tributary::TreeNumber, tributary::library::EarlyFrames> early_;
   bool looks_for_answers_ = false;
+  bool receives_ = true;
   /// Moves that are not over.
   std::map<tributary::library::MembershipAgent::Ticket, tributary::manager_client::Membership>
       moves_;

@@ -3,6 +3,7 @@
 #include "lib/link/interface.hpp"
 
 #include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
@@ -38,6 +39,18 @@ PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hea
     throw link_error(ENETDOWN, interface, "opening it");
   }
   hear(facts.index, *hearing);
+}
+
+void PacketSocket::set_receiving(bool receives) noexcept {
+  if (receives) {
+    const int unused = 0;
+    set_option(fd(), SOL_SOCKET, SO_DETACH_FILTER, unused); // fails where there is none
+    return;
+  }
+  // A bind to protocol 0 would keep the former one.
+  sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{.len = 1, .filter = &drop_all};
+  set_option(fd(), SOL_SOCKET, SO_ATTACH_FILTER, program); // without memory it receives
 }
 
 void PacketSocket::set_receive_buffer(std::size_t bytes) {

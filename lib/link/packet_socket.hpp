@@ -43,6 +43,10 @@ public:
   /// that receive by other means. Throws LinkError.
   void be_promiscuous();
 
+  /// Has the kernel drop all frames for a receiving socket, before it makes a copy of them, or pass
+  /// them again. Errors of the interface are reported in either case.
+  void set_receiving(bool receives) noexcept;
+
   /// Requests this buffer size for received frames that wait; the kernel may grant less.
   void set_receive_buffer(std::size_t bytes);
   /// The granted size, in the kernel's accounting, which exceeds the frames' own bytes.

@@ -107,6 +107,9 @@ public:
   /// size for received frames that wait. For ports that were opened for short frames. Cold:
   /// allocates. Requires that nothing is pending; frames from `receive` become invalid.
   virtual void enlarge(std::uint32_t /*longest_frame*/, std::size_t /*receive_buffer_bytes*/) {}
+  /// Whether it is to receive frames, as it does at first. Ports that share their device with other
+  /// programs then receive none meanwhile, besides those that wait already. Cold.
+  virtual void set_receiving(bool /*receives*/) noexcept {}
   /// Number of the longest frames that may wait before one is dropped.
   [[nodiscard]] virtual std::size_t receive_room() const { return burst_; }
   /// The source address for frames of this port.

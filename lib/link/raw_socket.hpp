@@ -59,6 +59,7 @@ public:
   [[nodiscard]] bool may_receive() final;
   [[nodiscard]] std::uint32_t longest_frame() const final { return longest_frame_; }
   void enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_bytes) final;
+  void set_receiving(bool receives) noexcept final { socket_.set_receiving(receives); }
   [[nodiscard]] std::size_t receive_room() const final;
   [[nodiscard]] wire::MacAddress address() const final { return socket_.address(); }
   [[nodiscard]] std::string description() const override;

@@ -15,6 +15,7 @@
 
 #include "endpoint/collective/signature.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 
@@ -54,8 +55,9 @@ constexpr unsigned of_other_groups =
 constexpr unsigned guesses = bit(Forgery::wrong_signature) | bit(Forgery::stands_in) |
                              bit(Forgery::for_all) | bit(Forgery::result) | bit(Forgery::request);
 
-/// A virtual switch takes what it gets in no time, and a group that is forged with each attempt
-/// completes nothing: it has to end.
+constexpr unsigned guess_count = std::popcount(guesses);
+
+/// A group completes nothing while each of its attempts is spoilt, so the attack has to end.
 constexpr std::uint64_t most_attacks = 300;
 constexpr std::size_t frames_kept = 64;
 
@@ -268,12 +270,12 @@ private:
     const collective::GroupParameters& p = group.setup().parameters;
     const std::size_t place = (heard.id.value - p.first_id.value) % p.slots;
     const collective::Member& member = group.member(rank_);
-    const collective::ReductionStatus& status = member.status()[place];
+    const collective::ReductionStatus status = member.status()[place];
     switch (status.waiting) {
     case collective::Waiting::for_arm: return status.piece;
     case collective::Waiting::for_result:
       // A result that this member waits for opens the next piece.
-      return status.piece + (heard.word.count > 0 && !heard.word.retry() ? p.slots : 0);
+      return status.piece + (heard.word.count > 0 && !heard.word.retry() ? p.slots : 0U);
     default: {
       const PieceNumber next = member.next_piece();
       return next + (place + p.slots - next % p.slots) % p.slots;
@@ -329,9 +331,9 @@ private:
         wire::form_byte_of(portals_of(f)) == static_cast<std::uint8_t>(wire::Form::repsum)
             ? wire::element_bytes(wire::Form::repsum)
             : sizeof(wire::Payload);
-    for (std::size_t at = 0; at < payload.size(); at += element) {
-      const std::size_t zeros = std::min(sizeof(wire::Payload), payload.size() - at);
-      std::memset(&payload[at], 0, zeros);
+    for (std::size_t begin = 0; begin < payload.size(); begin += element) {
+      const std::size_t zeros = std::min(sizeof(wire::Payload), payload.size() - begin);
+      std::memset(&payload[begin], 0, zeros);
     }
   }
   static SequenceNumber at(SequenceNumber sequence, int steps) {
@@ -371,7 +373,7 @@ private:
 
 std::uint32_t some_leaf(Run& run, const VectorSetup& setup) {
   const auto leaf = static_cast<std::uint32_t>(run.random().below(setup.hosts.size() - 1));
-  return leaf + (leaf >= setup.root_rank ? 1 : 0);
+  return leaf + (leaf >= setup.root_rank ? 1U : 0U);
 }
 
 VectorSetup some_setup(Run& run) {
@@ -424,7 +426,7 @@ RunReport guesses_of_a_member(const RunOptions& options) {
   const VectorSetup setup = some_setup(run);
   const auto groups = fill(run, setup, 4, 2);
   const auto one = static_cast<unsigned>(Forgery::wrong_signature) +
-                   static_cast<unsigned>(options.seed % std::popcount(guesses));
+                   static_cast<unsigned>(options.seed) % guess_count;
   const unsigned others = static_cast<unsigned>(run.random().next()) & guesses;
   const Intruder intruder(run, groups, some_leaf(run, setup),
                           1U << one | (run.random().below(2) == 0 ? others : 0));

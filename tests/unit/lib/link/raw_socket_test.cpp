@@ -49,6 +49,23 @@ TEST_F(RawSocketTest, FramesCrossInOrderAndAreCounted) {
   EXPECT_EQ(left.description(), "raw socket on left");
 }
 
+TEST_F(RawSocketTest, OneThatIsNotToReceiveGetsWhatComesAfterItIsToAgain) {
+  RawSocket left("left", ethertype);
+  RawSocket right("right", ethertype, short_frames);
+  const RawSocket beside("right", ethertype);
+  right.set_receiving(true); // it does
+  ASSERT_TRUE(send_numbers(left, 0, 10));
+  EXPECT_EQ(receive_numbers(right, 10), numbers(0, 10));
+  right.set_receiving(false);
+  right.set_receiving(false);
+  ASSERT_TRUE(send_numbers(left, 10, 2'000));
+  EXPECT_EQ(receive_numbers(right, 0).size(), 0U);
+  right.set_receiving(true);
+  ASSERT_TRUE(send_numbers(left, 2'010, 10));
+  EXPECT_EQ(receive_numbers(right, 10), numbers(2'010, 10));
+  EXPECT_EQ(right.counts().receive_drops, 0U) << "its buffer stayed empty";
+}
+
 TEST_F(RawSocketTest, BothWaysOfQueueingCarryTheFrames) {
   RawSocket left("left", ethertype, {.bypass_queueing = false});
   RawSocket right("right", ethertype);
