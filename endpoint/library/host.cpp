@@ -531,7 +531,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   tributary_group& added = add(lock, parameters, tree);
   tree->parameters.window = added.member.parameters().window;
   contexts_.add(tree);
-  if (tree->is_range || is_kept) {
+  if (tree->is_range) {
     listen(*tree);
   }
   return added;

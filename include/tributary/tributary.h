@@ -349,7 +349,8 @@ struct tributary_group_options {
    * which is not checked here. Leaving such a group sends nothing: see tributary_leave. ids 0:
    * all ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
    * agreement. A named group has all ids, or with TRIBUTARY_NO_IDS none: it holds its tree, and
-   * renews its lease, for other processes that join ranges of it; such a group reduces nothing. */
+   * renews its lease, for other processes that join ranges of it; such a group reduces nothing, and
+   * its host may have been opened with buffer_bytes 0. */
   uint32_t first_id;       /* 0 */
   uint32_t ids;            /* 0 */
   uint32_t first_sequence; /* 0 */

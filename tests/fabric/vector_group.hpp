@@ -49,6 +49,9 @@ struct VectorSetup {
   const VectorGroup* after = nullptr;
   /// Ids that each member keeps once it has made half of the operations, the first ones; 0: all.
   std::uint32_t keeps_ids = 0;
+  /// A member in whose name forged operands arrive as well, all of them zeros: results may have
+  /// zeros in the place of its operand, or report that operators differ. Otherwise they are right.
+  std::optional<std::uint32_t> forged_rank{};
 };
 
 /// The rank's member moves to this tree at this time.
@@ -74,6 +77,10 @@ public:
   /// members have ended that may.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
+  /// Whether the member has all its results, or has learned that the group ended.
+  [[nodiscard]] bool is_over(std::uint32_t rank) const;
+  /// Results, at any member, with a forged operand in the place of `forged_rank`'s.
+  [[nodiscard]] std::uint64_t forged_results() const { return forged_results_; }
   /// Whether the member may begin: it has its ids.
   [[nodiscard]] bool has_ids() const {
     return setup_.after == nullptr || setup_.after->has_left(setup_.parameters.first_id);
@@ -94,6 +101,7 @@ private:
   Fabric& fabric_;
   VectorSetup setup_;
   std::vector<std::unique_ptr<Application>> applications_; ///< by rank
+  std::uint64_t forged_results_ = 0;
 };
 
 } // namespace tributary::fabric
