@@ -107,7 +107,7 @@ private:
   intra_node::RankList processes_;
   intra_node::Place place_;
   std::uint32_t nodes_ = 0;
-  bool moves_ = false; ///< it has a team
+  bool moves_ = false;        ///< it has a team
   intra_node::TeamNeed need_; ///< of a team
   Trouble trouble_;
   contexts::NodeSet set_;                 ///< of the communicator's nodes

@@ -140,8 +140,8 @@ private:
     if (does(Forgery::victims_cookie) && is_other) {
       Heard there = heard;
       const collective::GroupParameters& p = other.setup().parameters;
-      there.id = ReductionId{
-          static_cast<std::uint8_t>(p.first_id.value + run_.random().below(p.slots))};
+      there.id =
+          ReductionId{static_cast<std::uint8_t>(p.first_id.value + run_.random().below(p.slots))};
       if (const auto seen = sequences_.find(there.id.value); seen != sequences_.end()) {
         there.word.seqno = seen->second;
         send_under(there, *heard.victim);
@@ -255,9 +255,8 @@ private:
         spoil(f);
         if (as_root) {
           const HostIndex root = victim.setup().hosts[victim.setup().root_rank];
-          wire::store_be<std::uint32_t>(
-              portals_of(f) + wire::portals_offset::sfa,
-              wire::FabricAddress::unicast(Topology::nid(root)).value);
+          wire::store_be<std::uint32_t>(portals_of(f) + wire::portals_offset::sfa,
+                                        wire::FabricAddress::unicast(Topology::nid(root)).value);
           wire::write_fabric_header_checksum(portals_of(f));
         }
         send(f, word, Fault::spoofed_source);

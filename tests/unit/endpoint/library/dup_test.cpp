@@ -963,7 +963,7 @@ TEST_F(KeeperTest, AHostThatReceivesNothingSaysSoToGroupsWithIds) {
   tributary_group_options who = member(1, facts.slots);
   who.tree = facts.tree;
   tributary_group* group = nullptr;
-  EXPECT_EQ(tributary_join(keeper[1], &who, &group), TRIBUTARY_ERR_INVALID);
+  EXPECT_EQ(tributary_join(keeper[1], &who, &group), TRIBUTARY_ERR_ARGUMENT);
   EXPECT_EQ(group, nullptr);
   EXPECT_NE(std::string(tributary_last_error(keeper[1])).find("opened with buffer_bytes 0"),
             std::string::npos)

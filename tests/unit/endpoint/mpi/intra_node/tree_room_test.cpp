@@ -135,9 +135,7 @@ protected:
                                             Cookie{number}));
     return {nodes, TreeName{number}, some_ids, Cookie{number}};
   }
-  void release(const Context& context) {
-    EXPECT_TRUE(trees->table().lock()->release(me, context));
-  }
+  void release(const Context& context) { EXPECT_TRUE(trees->table().lock()->release(me, context)); }
   [[nodiscard]] bool has(std::uint16_t number) {
     return trees->table().lock()->find(TreeName{number}) != nullptr;
   }
