@@ -26,8 +26,8 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node, and
-/// twice. The first team of some ranks has long parts, further ones have short ones until long
+/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node,
+/// and twice. The first team of some ranks has long parts, further ones have short ones until long
 /// calls are frequent: programs have many communicators, and few of them make long calls.
 constexpr std::size_t long_part_bytes = std::size_t{512} << 10;
 constexpr std::size_t short_part_bytes = std::size_t{16} << 10;
@@ -372,7 +372,7 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
     switch (find_context_once(parent, size, verdict, has_long_parts, may_finish_idle, use)) {
     case Found::context: return;
     case Found::tree_is_ready:
-      if (may_wait) { // its ids may be gone before this communicator has any, but not for ever
+      if (may_wait) { // its ids may be gone before this communicator has any, but not forever
         may_wait = false;
         continue;
       }
