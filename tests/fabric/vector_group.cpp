@@ -118,7 +118,7 @@ private:
 
   [[nodiscard]] bool may_begin() const {
     return begun_ < group_.setup_.lengths.size() && pending_.size() < group_.setup_.in_flight &&
-           !member_.failure() && (!shrinks_before_next() || pending_.empty());
+           group_.has_ids() && !member_.failure() && (!shrinks_before_next() || pending_.empty());
   }
   [[nodiscard]] bool shrinks_before_next() const {
     return group_.setup_.keeps_ids != 0 && begun_ == group_.setup_.lengths.size() / 2;
@@ -141,10 +141,7 @@ private:
         }
         moved = true;
       }
-      if (may_begin() && now >= begin_at_ && !group_.has_ids()) {
-        constexpr std::uint64_t look_ns = 20'000;
-        begin_at_ = now + look_ns;
-      } else if (may_begin() && now >= begin_at_) {
+      if (may_begin() && now >= begin_at_) {
         begin(now);
         moved = true;
       }
@@ -154,6 +151,7 @@ private:
       member_.leave(now);
     }
     send_all(port);
+    group_.wake_successors();
   }
   void begin(TimeNs now) {
     if (shrinks_before_next()) {
@@ -265,6 +263,9 @@ VectorGroup::VectorGroup(Fabric& fabric, const VectorSetup& setup)
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
     applications_.push_back(std::make_unique<Application>(*this, member_parameters(setup, rank)));
   }
+  if (setup.after != nullptr) {
+    setup.after->successors_.push_back(this);
+  }
 }
 
 VectorGroup::~VectorGroup() = default;
@@ -282,6 +283,18 @@ bool VectorGroup::has_left(ReductionId id) const {
            const collective::GroupParameters& p = a->member().parameters();
            return id.value >= p.first_id.value + p.slots;
          });
+}
+
+void VectorGroup::wake_successors() {
+  std::erase_if(successors_, [&](const VectorGroup* next) {
+    if (!next->has_ids()) {
+      return false;
+    }
+    for (const HostIndex host : next->setup_.hosts) {
+      fabric_.poke(host);
+    }
+    return true;
+  });
 }
 
 bool VectorGroup::parted() const {

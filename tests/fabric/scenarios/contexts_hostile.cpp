@@ -137,8 +137,11 @@ private:
     if (does(Forgery::own_frame) && is_other) {
       send_under(heard, other);
     }
-    if (does(Forgery::victims_cookie) && is_other) {
+    const bool is_elsewhere =
+        other.setup().parameters.first_id != heard.victim->setup().parameters.first_id;
+    if (does(Forgery::victims_cookie) && is_elsewhere) {
       Heard there = heard;
+      // Another id than the victim's: there it would be a frame of its own.
       const collective::GroupParameters& p = other.setup().parameters;
       there.id =
           ReductionId{static_cast<std::uint8_t>(p.first_id.value + run_.random().below(p.slots))};
