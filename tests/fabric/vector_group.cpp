@@ -51,6 +51,12 @@ VectorKind kind_of(std::size_t operation, const collective::GroupParameters& gro
   return kinds[operation % count];
 }
 
+/// The value whose bits in a frame are zeros: the extremes of unsigned numbers travel as those of
+/// signed ones.
+constexpr std::uint64_t zeros_of(const VectorKind& kind) {
+  return kind.op == Opcode::int_max && kind.type == ElementType::uint32 ? 0x8000'0000 : 0;
+}
+
 template <typename T> void put(std::vector<std::byte>& at, std::size_t element, T value) {
   std::memcpy(at.data() + element * sizeof value, &value, sizeof value);
 }
@@ -204,20 +210,29 @@ private:
       ++group_.forged_results_;
       return;
     }
-    const auto at = std::mismatch(pending.out.begin(), pending.out.end(), expected.begin()).first;
-    violation(
-        fmt::format("wrong from byte {} of {} on", at - pending.out.begin(), pending.out.size()));
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(pending.out.begin(), pending.out.end(), expected.begin()).first -
+        pending.out.begin());
+    const std::size_t begin = at - at % bytes_of(kind.type);
+    std::string is;
+    std::string should_be;
+    for (std::size_t i = begin; i < begin + bytes_of(kind.type); ++i) {
+      is += fmt::format("{:02x}", std::to_integer<unsigned>(pending.out[i]));
+      should_be += fmt::format("{:02x}", std::to_integer<unsigned>(expected[i]));
+    }
+    violation(fmt::format("wrong from byte {} of {} on: {} instead of {}", at, pending.out.size(),
+                          is, should_be));
   }
-  /// Over the operands of all members, besides one.
+  /// Over the operands of all members, one of which may be zeros in its frames.
   [[nodiscard]] std::vector<std::byte> result_of(const Pending& pending, const VectorKind& kind,
-                                                 std::optional<std::uint32_t> without) const {
+                                                 std::optional<std::uint32_t> forged) const {
     std::vector<std::byte> result(pending.out.size());
     for (std::size_t i = 0; i < pending.operation.task().elements; ++i) {
       std::uint64_t value = 0;
       for (std::uint32_t rank = 0; rank < group_.size(); ++rank) {
-        if (rank != without) {
-          value = combined(kind.op, value, value_of(group_.setup_.seed, pending.number, rank, i));
-        }
+        value = combined(kind.op, value,
+                         rank == forged ? zeros_of(kind)
+                                        : value_of(group_.setup_.seed, pending.number, rank, i));
       }
       put_value(result, i, kind.type, value);
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tributary::fabric {
@@ -201,7 +202,12 @@ RunReport dead_member(const RunOptions& options) {
   fabric.set_host_alive(groups.front()->setup().hosts[dead], false);
   fabric.count(Fault::dead_member);
   fabric.run_until([&] { return all_over(groups, dead); }, fabric.now() + seconds(30));
-  run.expect(all_over(groups, dead), "every survivor knows it in every group that was in use");
+  std::string status;
+  for (const VectorGroup* group : groups) {
+    status += group->describe_status();
+  }
+  run.expect(all_over(groups, dead),
+             "every survivor knows it in every group that was in use:" + status);
   collective::MissingRanks missing;
   missing.add(dead);
   std::uint64_t ended = 0;

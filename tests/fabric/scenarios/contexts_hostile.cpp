@@ -60,6 +60,8 @@ constexpr unsigned guess_count = std::popcount(guesses);
 /// A group completes nothing while each of its attempts is spoilt, so the attack has to end.
 constexpr std::uint64_t most_attacks = 300;
 constexpr std::size_t frames_kept = 64;
+/// In pieces: no guess of the piece that is asked for is as wrong.
+constexpr PieceNumber far_away = 100'000;
 
 class Intruder {
 public:
@@ -205,10 +207,9 @@ private:
       send(f, word, fault);
     };
     if (does(Forgery::wrong_signature)) {
-      const std::array guessed = {
-          std::uint64_t{0}, run_.random().next() & wire::signature_mask,
-          signature_of(other, rank_, piece) ^ (&other == &victim ? 1U : 0U),
-          signature_of(victim, rank_, piece + victim.setup().parameters.slots)};
+      const std::array guessed = {std::uint64_t{0}, run_.random().next() & wire::signature_mask,
+                                  signature_of(other, rank_, piece) ^ (&other == &victim ? 1U : 0U),
+                                  signature_of(victim, rank_, piece + far_away)};
       with(guessed[run_.random().below(guessed.size())], 1, rank_, 0, Fault::garbage);
     }
     if (does(Forgery::stands_in)) {
