@@ -178,7 +178,7 @@ TEST_F(TreesTest, ATreeThatWasWithdrawnIsLeftWhenItsLastContextIsFree) {
 }
 
 TEST_F(TreesTest, AUserThatIsNotDoneIsToldAgain) {
-  struct User : TreeUser {
+  struct User final : TreeUser {
     std::atomic<int> looks{0};
     bool look() override { return ++looks == 3; }
   } user;
