@@ -380,7 +380,7 @@ def test_another_process_of_the_node_keeps_the_tree_of_one_that_has_died(lab):
 
 def test_threads_make_and_free_communicators_where_ids_are_short(lab):
     cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1)
-    count = 20
+    count = 8
     code, out, err = cluster.run(OPENMPI, 8, [program(lab), "short", count])
     if code == 2 and "cannot be done" in err:
         raise Skip(f"{OPENMPI.name} has no MPI_THREAD_MULTIPLE")
