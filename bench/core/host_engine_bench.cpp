@@ -47,8 +47,8 @@ public:
     Buffer& buffer = *buffers_.emplace_back(std::make_unique<Buffer>());
     wire::ReductionFrame f;
     f.tree = tree;
-    wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(
-                        buffer.bytes, wire::reduction_frame_bytes));
+    wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(buffer.bytes,
+                                                                      wire::reduction_frame_bytes));
     std::byte* const portals = buffer.bytes + wire::ethernet_header_bytes;
     wire::store_be<std::uint32_t>(portals + wire::portals_offset::dfa,
                                   wire::FabricAddress::multicast(tree, id).value);

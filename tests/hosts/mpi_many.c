@@ -6,8 +6,8 @@
  *   mpi_many grid COPIES     rows and columns of a grid two ranks wide, pools and bands (halves of
  *                            the ranks, even and odd halves of these), COPIES of each; prints every
  *                            sum
- *   mpi_many turns COUNT     the same communicators one after the other, COUNT times: made, called, freed
- *   mpi_many sides COUNT     the even and the odd ranks at the same time, COUNT calls, after one of all
+ *   mpi_many turns COUNT     the same communicators one after the other, COUNT times
+ *   mpi_many sides COUNT     even and odd ranks at the same time, COUNT calls, after one of all
  *   mpi_many threads COUNT   four threads, each COUNT times, at the same time
  *   mpi_many short COUNT     the same beside eight communicators that live, then ten one by one
  *   mpi_many flight COUNT    COUNT duplicates freed while their calls are under way

@@ -365,7 +365,7 @@ def test_another_process_of_the_node_keeps_the_tree_of_one_that_has_died(lab):
         before = contributions(cluster)
         job.goes_on("call")
         assert contributions(cluster) > before, f"the calls do not go through the switch\n{job.text()}"
-    # A lease that nobody renews would have run out.
+    # A lease that is not renewed would have run out.
     (now,) = cluster.manager.list("groups")
     assert (now["name"], now["state"]) == (group["name"], "ready"), now
     assert "the fabric has failed" not in job.log.read_text(), job.text()

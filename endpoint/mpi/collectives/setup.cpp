@@ -26,8 +26,8 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node, and
-/// twice. The first team of some ranks has long parts, further ones have short ones until long
+/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node,
+/// and twice. The first team of some ranks has long parts, further ones have short ones until long
 /// calls are frequent: programs have many communicators, and few of them make long calls.
 constexpr std::size_t long_part_bytes = std::size_t{512} << 10;
 constexpr std::size_t short_part_bytes = std::size_t{16} << 10;
@@ -363,9 +363,8 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
                           verdict.page);
   // A program that requires the network waits for trees that are asked for in the background.
   constexpr std::chrono::milliseconds between_tries{50};
-  auto tries = runtime_.settings().require && !moves_
-                   ? runtime_.settings().join_limit / between_tries
-                   : 0;
+  auto tries =
+      runtime_.settings().require && !moves_ ? runtime_.settings().join_limit / between_tries : 0;
   bool may_finish_idle = true;
   bool may_wait = true;
   auto size = moves_ ? contexts::RangeSize::half : contexts::RangeSize::full;
@@ -373,7 +372,7 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
     switch (find_context_once(parent, size, verdict, has_long_parts, may_finish_idle, use)) {
     case Found::context: return;
     case Found::tree_is_ready:
-      if (may_wait) { // its ids may be gone before this communicator has any, but not for ever
+      if (may_wait) { // its ids may be gone before this communicator has any, but not forever
         may_wait = false;
         continue;
       }
@@ -409,8 +408,7 @@ Setup::Found Setup::find_context_once(contexts::Parent& parent, contexts::RangeS
   const bool only_half = size == contexts::RangeSize::half;
   ContextStep mine{.is_sound = trouble_.text.empty(),
                    .is_over = !leads(),
-                   .has_no_idle =
-                       !may_finish_idle || !runtime_.teams().has_idle_groups(only_half)};
+                   .has_no_idle = !may_finish_idle || !runtime_.teams().has_idle_groups(only_half)};
   if (leads() && mine.is_sound) {
     const node::SharedTable& table = runtime_.trees().table();
     agreement.emplace(table.self(), parent.next(size, short_calls));
