@@ -1,8 +1,8 @@
-/* Preloaded before the library, on the node whose name is in MPI_DIES: the process dies on behalf of
- * its second communicator. MPI_DIES_AT is
+/* Preloaded before the library, on the node whose name is in MPI_DIES: the process dies when its
+ * second communicator gets its place in the network. MPI_DIES_AT is
  *
- *   ids     when it is about to use the ids that the nodes agree on; others are not done with that
- *   call    when it is about to contribute to the first call: all nodes have the ids, and wait for it
+ *   ids     when it is about to use the ids that the nodes agree on; the others still agree
+ *   call    when it is about to contribute to the first call: all nodes have the ids, and wait
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
