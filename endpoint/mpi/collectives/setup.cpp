@@ -612,8 +612,12 @@ void Setup::move() {
     std::swap(communicator_.use_, before);
     communicator_.abilities_.wide_frames = communicator_.use_.has_wide_frames;
   } else if (communicator_.rank() == 0 && runtime_.settings().verbose > 0) {
-    say(fmt::format("{}: its calls are long: up to {} reductions in flight from now on, {} before",
-                    communicator_.name(), communicator_.use_.history.ids(), before.history.ids()));
+    const auto terms = [](const intra_node::TeamUse& use) {
+      return fmt::format("{} KiB with up to {} frames in flight",
+                         use.team->arena().part_bytes() >> 10U, use.history.ids());
+    };
+    say(fmt::format("{}: its calls are long: from now on in steps of {}, before of {}",
+                    communicator_.name(), terms(communicator_.use_), terms(before)));
   }
   runtime_.teams().put_aside(std::move(before));
 }

@@ -57,7 +57,7 @@ void Trees::open(contexts::ProcessId self, std::uint32_t spin_usec) {
   if (!watcher_.joinable()) {
     ending_ = false;
     makes_no_room_ = false;
-    watcher_ = quiet_thread([this] { watch(); });
+    watcher_ = quiet_thread([this, seen = table_->version()] { watch(seen); });
   }
 }
 
@@ -209,9 +209,8 @@ void Trees::wait_for(TreeName name) {
   }
 }
 
-void Trees::watch() {
+void Trees::watch(std::uint64_t seen) {
   std::uint32_t looks = 0;
-  std::uint64_t seen = table_->version();
   Lock lock(mutex_);
   while (!ending_) {
     changed_.wait_for(lock, between_looks, [this] { return ending_; });

@@ -109,7 +109,8 @@ private:
   void join_once(Kept& kept);
   /// Leaves the tree that was not used for longest; false without any.
   [[nodiscard]] bool make_room();
-  void watch();
+  /// `seen`: the version of the table that all users know.
+  void watch(std::uint64_t seen);
   /// Tells the users of a version that is not `seen`.
   void follow(std::uint64_t& seen);
   /// Whether it has ended.
