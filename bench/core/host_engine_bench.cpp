@@ -168,7 +168,7 @@ void hand_out_shared(benchmark::State& state, bool only_one) {
     add_frames(port, count / groups_of_tree);
   }
   run_rounds(state, engine, burst);
-  if (engine.frames_unclaimed() != 0 || groups[0].count == 0) {
+  if (engine.frames_unclaimed() != 0) {
     state.SkipWithError("some frames were for no group");
   }
 }
