@@ -257,7 +257,7 @@ SetupVerdict Setup::agree_on_team() {
 void Setup::take_over(intra_node::TeamUse use) {
   use.label->set(communicator_.name()); // for messages about the team from here on
   communicator_.abilities_.wide_frames = use.has_wide_frames;
-  if (communicator_.rank() == 0 && !moves_) {
+  if (communicator_.rank() == 0 && !moves_ && !communicator_.was_refused_) {
     runtime_.count_group();
   }
   communicator_.use_ = std::move(use);
@@ -396,7 +396,23 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
   if (runtime_.settings().require) {
     stop(Refusal::manager_refused, "all ids of the trees of its nodes are in use");
   }
+  report_refused_tree();
   throw Stop{};
+}
+
+void Setup::report_refused_tree() {
+  const auto refused = runtime_.trees().last_refusal();
+  if (communicator_.rank() != 0 || communicator_.was_refused_ || !refused) {
+    return; // the next tree is only late
+  }
+  communicator_.was_refused_ = true;
+  runtime_.refused({.communicator = communicator_.name(),
+                    .cause = refused->cause(),
+                    .why = fmt::format("all ids of the trees of its nodes are in use, and there is "
+                                       "no further tree: {}",
+                                       refused->what()),
+                    .counts = true,
+                    .told = told_});
 }
 
 Setup::Found Setup::find_context_once(contexts::Parent& parent, contexts::RangeSize size,

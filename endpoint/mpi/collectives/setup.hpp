@@ -75,6 +75,8 @@ private:
   void find_set();
   /// The new team's context, with which the team is complete: `use`. Otherwise it stops.
   void find_context(const SetupVerdict& verdict, bool has_long_parts, intra_node::TeamUse& use);
+  /// Counts a communicator without a context where the fabric manager refuses another tree.
+  void report_refused_tree();
   enum class Found : std::uint8_t { context, none, tree_is_ready, idle_are_finished };
   [[nodiscard]] Found find_context_once(contexts::Parent& parent, contexts::RangeSize size,
                                         const SetupVerdict& verdict, bool has_long_parts,

@@ -122,6 +122,7 @@ void Trees::join(Kept& kept) {
   const Lock lock(mutex_);
   kept.moves = is.moves;
   kept.state = refused ? Kept::State::refused : Kept::State::ready;
+  last_refusal_ = refused;
   if (refused) {
     refused_.emplace_back(kept.name, *refused);
     if (refused_.size() > most_refusals) {
@@ -207,6 +208,11 @@ void Trees::wait_for(TreeName name) {
   if (error) {
     throw NoGroup(*error);
   }
+}
+
+std::optional<NoGroup> Trees::last_refusal() {
+  const Lock lock(mutex_);
+  return last_refusal_;
 }
 
 void Trees::watch(std::uint64_t seen) {

@@ -77,6 +77,8 @@ public:
             contexts::NodeSet nodes);
   /// Waits until the tree, which this process wants, is ready. Throws NoGroup if it is refused.
   void wait_for(contexts::TreeName name);
+  /// Why the tree that this process asked for last was refused; nullopt if it was not.
+  [[nodiscard]] std::optional<NoGroup> last_refusal();
   /// From now on its look() is called after changes, also while its program computes.
   void add(TreeUser& user);
   /// It is not called any more afterwards.
@@ -129,6 +131,7 @@ private:
   std::list<Kept> kept_;
   /// The last ones, for those that wait for them.
   std::deque<std::pair<contexts::TreeName, NoGroup>> refused_;
+  std::optional<NoGroup> last_refusal_;
   std::map<contexts::NodeSet, std::uint16_t> pages_;
   std::mutex users_mutex_; ///< never taken in a turn of the host
   std::set<TreeUser*> users_;
