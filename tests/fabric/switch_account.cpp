@@ -529,9 +529,11 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   case core::Event::completed_full: {
     ++engine.contributions;
     if (found != armed_.end()) {
-      // A report is held as four words: no vector fits it any more.
-      const bool fits = matches(found->second, f) &&
-                        !(f.is_wide() && found->second.result_code >= operator_mismatch);
+      // A report is held as four words, also of vectors: none fits it any more.
+      const Armed& held = found->second;
+      const bool fits = held.result_code >= operator_mismatch
+                            ? !f.is_wide() && f.opcode() == held.opcode
+                            : matches(held, f);
       engine.op_mismatches += found->second.frames > 0 && !fits ? 1 : 0;
       add(found->second, f, bytes);
       if (Armed& armed = found->second;
