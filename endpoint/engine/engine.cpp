@@ -37,6 +37,7 @@ void Engine::add(Protocol& protocol) {
   *slot = {.protocol = &protocol};
   protocol.slot_ = static_cast<Index>(slot - slots_.begin());
   assert(protocol.slot_ < is_shared);
+  awake_.insert(protocol.slot_);
 }
 
 void Engine::remove(Protocol& protocol) {
@@ -44,6 +45,7 @@ void Engine::remove(Protocol& protocol) {
   Slot& slot = slots_[slot_of(protocol)];
   frames_unclaimed_ += slot.count;
   slot = {};
+  awake_.erase(protocol.slot_);
   protocol.slot_ = no_slot;
 }
 
@@ -152,12 +154,7 @@ void Engine::release(Protocol& protocol) {
 Engine::Round Engine::round(TimeNs now) {
   const auto frames = port_->receive();
   hand_out(frames, now);
-  // By index: a protocol may add others meanwhile.
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (is_awake(slots_[i])) {
-      slots_[i].protocol->poll(now);
-    }
-  }
+  for_each_awake([now](Protocol& protocol) { protocol.poll(now); });
   const KeepUnsent keep_unsent(*port_);
   const bool more_to_send = collect();
   port_->flush();
@@ -169,12 +166,11 @@ Engine::Round Engine::round(TimeNs now) {
 }
 
 void Engine::let_rest() {
-  for (Slot& slot : slots_) {
-    slot.rests =
-        is_awake(slot) && slot.protocol->next_deadline() == never && !slot.protocol->has_to_send()
-            ? slot.protocol->may_rest()
-            : slot.rests;
-  }
+  for_each_awake([this](const Protocol& protocol) {
+    if (protocol.next_deadline() == never && !protocol.has_to_send() && protocol.may_rest()) {
+      awake_.erase(slot_of(protocol));
+    }
+  });
 }
 
 void Engine::send(Protocol& protocol) {
@@ -187,23 +183,21 @@ void Engine::send(Protocol& protocol) {
 
 TimeNs Engine::next_deadline() const {
   TimeNs deadline = never;
-  for (const Slot& slot : slots_) {
-    if (is_awake(slot)) {
-      deadline = std::min(deadline, slot.protocol->next_deadline());
-    }
-  }
+  for_each_awake(
+      [&](const Protocol& protocol) { deadline = std::min(deadline, protocol.next_deadline()); });
   return deadline;
 }
 
 bool Engine::is_flooded() const {
-  return std::ranges::any_of(
-      slots_, [](const Slot& slot) { return is_awake(slot) && slot.protocol->is_flooded(); });
+  bool is = false;
+  for_each_awake([&](const Protocol& protocol) { is = is || protocol.is_flooded(); });
+  return is;
 }
 
 bool Engine::has_to_send() const {
-  return port_->pending() > 0 || std::ranges::any_of(slots_, [](const Slot& slot) {
-           return is_awake(slot) && slot.protocol->has_to_send();
-         });
+  bool has = port_->pending() > 0;
+  for_each_awake([&](const Protocol& protocol) { has = has || protocol.has_to_send(); });
+  return has;
 }
 
 Protocol* Engine::at(Index slot) const { return slot == no_slot ? nullptr : slots_[slot].protocol; }
@@ -240,7 +234,7 @@ void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
     }
     Slot& slot = slots_[claimant];
     if (slot.count++ == 0) {
-      slot.rests = false;
+      awake_.insert(claimant);
       slot.first = i;
       claimants_[claimants++] = claimant;
     } else {
@@ -264,21 +258,25 @@ void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {
 bool Engine::collect() {
   bool more = false;
   const std::size_t begin = first_turn_;
-  for (std::size_t n = 0; n < slots_.size(); ++n) {
-    const std::size_t i = (begin + n) % slots_.size();
-    if (!is_awake(slots_[i])) {
-      continue;
+  // From `begin` on, then the ones before it.
+  bool wrapped = false;
+  for (std::size_t i = awake_.next(begin);; i = awake_.next(i + 1)) {
+    if (i == SlotSet::none && !wrapped) {
+      wrapped = true;
+      i = awake_.next(0);
+    }
+    if (i == SlotSet::none || (wrapped && i >= begin)) {
+      return more;
     }
     Outlet outlet(*port_);
     slots_[i].protocol->send(outlet);
     more |= outlet.turn_over();
     if (outlet.link_full()) {
       // A protocol that got nothing is first next time; one that got something is last.
-      first_turn_ = outlet.pushed() == 0 ? i : (i + 1) % slots_.size();
+      first_turn_ = outlet.pushed() == 0 ? i : i + 1;
       return false;
     }
   }
-  return more;
 }
 
 } // namespace tributary::engine

@@ -32,6 +32,7 @@
 #pragma once
 
 #include "endpoint/engine/protocol.hpp"
+#include "endpoint/engine/slot_set.hpp"
 #include "lib/link/port.hpp"
 #include "tributary/types.hpp"
 
@@ -79,7 +80,7 @@ public:
   void release(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
                std::size_t ids_of_tree);
   /// Calls it again in the next round, though it rests.
-  void wake(Protocol& protocol) { slots_[slot_of(protocol)].rests = false; }
+  void wake(Protocol& protocol) { awake_.insert(slot_of(protocol)); }
 
   Round round(TimeNs now);
   /// Sends what one protocol has now, without waiting for the next round.
@@ -104,7 +105,6 @@ private:
 
   struct Slot {
     Protocol* protocol = nullptr; ///< null: free
-    bool rests = false;
     /// Frames of the burst being handed out, chained by `next_`.
     std::size_t first = 0;
     std::size_t last = 0;
@@ -114,9 +114,11 @@ private:
   [[nodiscard]] static Index slot_of(const Protocol& protocol) { return protocol.slot_; }
   [[nodiscard]] Protocol* at(Index slot) const;
   [[nodiscard]] Index holder_at(TreeNumber tree, ReductionId id) const;
-  /// Whether to call a protocol in this round.
-  [[nodiscard]] static bool is_awake(const Slot& slot) {
-    return slot.protocol != nullptr && !slot.rests;
+  /// Calls `f(protocol)` for those that do not rest, also for those that are added meanwhile.
+  template <typename F> void for_each_awake(F&& f) const {
+    for (std::size_t i = awake_.next(0); i != SlotSet::none; i = awake_.next(i + 1)) {
+      f(*slots_[i].protocol);
+    }
   }
   /// Lets those rest that have nothing to do.
   void let_rest();
@@ -136,6 +138,7 @@ private:
   link::Port* port_;
   std::uint16_t ethertype_;
   std::vector<Slot> slots_; ///< indices are stable while a protocol is added
+  SlotSet awake_;           ///< slots of protocols that do not rest
   /// By tree: a slot, none, or a place in `shared_`.
   std::vector<Index> tree_holders_;
   std::vector<std::unique_ptr<IdHolders>> shared_; ///< null: free

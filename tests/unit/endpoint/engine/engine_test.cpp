@@ -228,6 +228,46 @@ TEST_F(EngineTest, OneThatMayRestIsCalledAgainWhenFramesComeOrItsOwnerWakesIt) {
   EXPECT_EQ(engine.next_deadline(), t0 + 5) << "with something due it does not rest";
 }
 
+TEST(SlotSet, IsWalkedInOrderWhileItChanges) {
+  SlotSet set;
+  EXPECT_EQ(set.next(0), SlotSet::none);
+  for (const std::size_t slot : {130U, 0U, 63U, 64U, 5U}) {
+    set.insert(slot);
+  }
+  set.erase(5);
+  set.erase(1000);
+  std::vector<std::size_t> walked;
+  for (std::size_t i = set.next(0); i != SlotSet::none; i = set.next(i + 1)) {
+    walked.push_back(i);
+    if (i == 63) {
+      set.erase(63);
+      set.insert(500);
+    }
+  }
+  EXPECT_EQ(walked, (std::vector<std::size_t>{0, 63, 64, 130, 500}));
+  EXPECT_EQ(set.next(1), 64U);
+  EXPECT_EQ(set.next(501), SlotSet::none);
+  EXPECT_EQ(set.next(100'000), SlotSet::none);
+}
+
+TEST_F(EngineTest, OneOfAThousandThatRestIsCalledWhenItsFrameComes) {
+  std::vector<std::unique_ptr<FakeProtocol>> others;
+  for (std::uint16_t i = 0; i < 1000; ++i) {
+    others.push_back(std::make_unique<FakeProtocol>());
+    others.back()->rests = true;
+    engine.add(*others.back());
+    engine.claim(*others.back(), TreeNumber{static_cast<std::uint16_t>(100 + i)});
+  }
+  engine.round(t0);
+  engine.round(t0);
+  link.deliver(on_tree(777), 1);
+  engine.round(t0);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    ASSERT_EQ(others[i]->polled.size(), i == 677 ? 2U : 1U) << i;
+  }
+  EXPECT_EQ(others[677]->received, Numbers{1});
+}
+
 // --- removal ---
 
 TEST_F(EngineTest, AProtocolThatIsRemovedWhileItsFramesAreHandedOutGetsNone) {
