@@ -166,7 +166,7 @@ private:
   struct Slot {
     bool armed = false;    ///< a sequence was opened
     bool arm_void = false; ///< on trees that the group has left
-    bool bare = false;     ///< its sequence was opened without the last result, which is a vector
+    bool bare = false;     ///< since the last result, a vector, a sequence was opened without it
     SequenceNumber sequence;
     TimeNs armed_at;
     std::array<Gathered, max_group_trees> gathered; ///< by tree

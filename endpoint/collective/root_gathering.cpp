@@ -135,6 +135,7 @@ void Root::finish(ReductionId id, Slot& slot, TreeIndex winner, TimeNs now) {
 }
 
 void Root::end_piece(Slot& slot, const Completion& completion, SequenceNumber resno, TimeNs now) {
+  slot.bare = false;
   slot.last_result = {};
   slot.last_result.op = static_cast<std::uint8_t>(completion.op);
   slot.last_result.count = completion.count;

@@ -15,7 +15,6 @@ void Root::advance(Slot& slot, TimeNs now) const {
   }
   slot.armed = true;
   slot.arm_void = false;
-  slot.bare = false;
   follow(slot, slot.sequence, now);
 }
 
@@ -52,7 +51,7 @@ void Root::arm_ahead(PieceNumber piece, TimeNs now) {
 void Root::ask(ReductionId id, Slot& slot, TimeNs now, bool with_result) {
   advance(slot, now);
   slot.asked_at = now;
-  slot.bare = !with_result && slot.last_vector.is_wide() && !channel_.parameters.in_switch;
+  slot.bare |= !with_result && slot.last_vector.is_wide() && !channel_.parameters.in_switch;
   open_sequence(id, slot, channel_.parameters.armed, true, with_result);
   if (slot.in_progress) {
     contribute(id, slot);
@@ -101,9 +100,12 @@ void Root::answer_request(ReductionId id, Slot& slot, SequenceNumber wanted, Tim
   // one that it was asked for.
   const bool was_its_piece =
       is_in_switch() && !slot.in_progress && slot.contributed.test(wanted.value());
-  // A leaf that missed the last result has contributed to it again if the next sequence did not
-  // carry it, and then asks for that one. A root whose window is full may wait for that leaf.
-  const bool may_have_missed = slot.bare && !slot.in_progress && wanted == slot.sequence;
+  // A leaf that missed the last result has contributed to it again if a later sequence did not
+  // carry it, and then asks for that one, also when it has missed the answer under the next. A root
+  // whose window is full may wait for that leaf.
+  const bool may_have_missed = slot.bare && !slot.in_progress &&
+                               is_newer(wanted, slot.last_result.resno) &&
+                               !is_newer(wanted, slot.sequence);
   const bool have_it = slot.last_result.count > 0 &&
                        (slot.last_result.resno == wanted || was_its_piece || may_have_missed);
   const std::uint64_t apart =
