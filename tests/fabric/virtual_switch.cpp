@@ -601,6 +601,9 @@ void VirtualSwitch::crash() {
 
 void VirtualSwitch::restart(TimeNs now) {
   now_ = now;
+  if (!crashed_) { // what it holds is lost as well
+    crash();
+  }
   crashed_ = false;
   accounting_ = {};
   for (Worker& worker : workers_) {

@@ -136,11 +136,12 @@ private:
   void attack(const Heard& heard) {
     const VectorGroup& other = *groups_[run_.random().below(groups_.size())];
     const bool is_other = &other != heard.victim;
-    if (does(Forgery::own_frame) && is_other) {
-      send_under(heard, other);
-    }
     const bool is_elsewhere =
         other.setup().parameters.first_id != heard.victim->setup().parameters.first_id;
+    // One that has the id later may open the very sequence: that would be a frame of its own.
+    if (does(Forgery::own_frame) && is_other && (is_elsewhere || other.complete())) {
+      send_under(heard, other);
+    }
     if (does(Forgery::victims_cookie) && is_elsewhere) {
       Heard there = heard;
       // Another id than the victim's: there it would be a frame of its own.
