@@ -153,7 +153,7 @@ from tributary import _library as own
 header = "".join((own._FOLDERS[1] / name).read_text(encoding="utf-8") for name in own._HEADERS)
 functions = re.findall(r"(tributary_\\w+)\\(", own.declarations(header)[0])
 assert len(functions) >= 30 and all(hasattr(own.lib, name) for name in functions), functions
-assert len(own.DEFINED) == 6 and own.DEFINED["TRIBUTARY_IN_SWITCH_RESULTS_AUTO"] == -1, own.DEFINED
+assert len(own.DEFINED) == 7 and own.DEFINED["TRIBUTARY_IN_SWITCH_RESULTS_AUTO"] == -1, own.DEFINED
 for dtype, struct in ((tributary.MINMAXLOC_INT64, "tributary_minmaxloc_int64"),
                       (tributary.MINMAXLOC_DOUBLE, "tributary_minmaxloc_double"),
                       (tributary.REPSUM_STATE, "tributary_repsum_state")):

@@ -496,6 +496,8 @@ std::optional<contexts::TreeName> Setup::take_outcome(const contexts::Outcome& o
                                                       intra_node::TeamUse& use) {
   intra_node::Trees& trees = runtime_.trees();
   trees.learn_page(set_, outcome.page);
+  // Before this one asks for trees: they may be ready at once here, while other nodes wait for them.
+  const bool has_tree = trees.table().lock()->has_ready(set_);
   attempt(true, Refusal::other, [&] {
     trees.want(outcome.wanted, {.place = set_places_[place_.node], .nodes = nodes_}, set_);
     if (outcome.context) {
@@ -513,8 +515,7 @@ std::optional<contexts::TreeName> Setup::take_outcome(const contexts::Outcome& o
     use = put_together(verdict, has_long_parts);
   }
   // One that has a team does not wait for a better one.
-  if (outcome.context || outcome.wanted.empty() || moves_ ||
-      trees.table().lock()->has_ready(set_)) {
+  if (outcome.context || outcome.wanted.empty() || moves_ || has_tree) {
     return std::nullopt;
   }
   return outcome.wanted.front().name;
