@@ -242,7 +242,7 @@ TEST_F(DupTest, TenThousandThatComeAndGoLeaveNothingBehind) {
       tributary_group* child = nullptr;
       ASSERT_EQ(tributary_group_dup(joined[rank], nullptr, &child), TRIBUTARY_OK)
           << n << ": " << tributary_last_error(host[rank]);
-      const std::int64_t mine = n + rank;
+      const std::int64_t mine = n + std::int64_t{rank};
       std::int64_t sum = 0;
       ASSERT_EQ(tributary_allreduce(child, &mine, &sum, 1, TRIBUTARY_INT64, TRIBUTARY_SUM, nullptr),
                 TRIBUTARY_OK)
@@ -407,12 +407,12 @@ TEST_F(DupTest, ThreadsMakeAndLeaveDupsAtTheSameTimeEachOnAHostOfItsOwn) {
               << tributary_last_error(hosts[i]);
         }
         for (tributary_group* const each : child) {
-          const std::int64_t value = n + i;
+          const std::int64_t value = n + std::int64_t{i};
           std::int64_t sum = 0;
           ASSERT_EQ(
               tributary_allreduce(each, &value, &sum, 1, TRIBUTARY_INT64, TRIBUTARY_SUM, nullptr),
               TRIBUTARY_OK);
-          ASSERT_EQ(sum, 2 * n + 2 * (i / 2 * 2) + 1);
+          ASSERT_EQ(sum, 2 * n + 2 * std::int64_t{i / 2 * 2} + 1);
           ASSERT_EQ(tributary_leave(each), TRIBUTARY_OK);
         }
       }
