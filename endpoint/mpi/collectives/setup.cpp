@@ -496,7 +496,7 @@ std::optional<contexts::TreeName> Setup::take_outcome(const contexts::Outcome& o
                                                       intra_node::TeamUse& use) {
   intra_node::Trees& trees = runtime_.trees();
   trees.learn_page(set_, outcome.page);
-  // Before this one asks for trees: they may be ready at once here, while other nodes wait for them.
+  // Before this one asks for trees: they may be ready at once here while other nodes wait.
   const bool has_tree = trees.table().lock()->has_ready(set_);
   attempt(true, Refusal::other, [&] {
     trees.want(outcome.wanted, {.place = set_places_[place_.node], .nodes = nodes_}, set_);
