@@ -27,34 +27,25 @@ std::string hash_refused(const DeviceAbilities& device) {
 
 } // namespace
 
-SteeringChoice rule_out(const DeviceAbilities& device) {
+SteeringChoice choose_steering(const DeviceAbilities& device) {
   if (device.workers <= 1) {
     return {};
   }
   if (device.needs_one_worker) {
-    return {Steering::hand_over, "its queues or impairments need all its frames at one worker"};
+    return {.why = "its tags, pauses or classes need all its frames at one worker"};
   }
-  if (device.most_receive_queues < device.workers) {
-    return {Steering::hand_over,
-            fmt::format("the device has {} receive queue{}, and {} workers need one each",
-                        device.most_receive_queues, device.most_receive_queues == 1 ? "" : "s",
-                        device.workers)};
+  if (!device.too_few_queues.empty()) {
+    return {.why = device.too_few_queues};
   }
-  return {Steering::rules, {}};
-}
-
-SteeringChoice choose_steering(const DeviceAbilities& device) {
-  SteeringChoice choice = rule_out(device);
-  if (choice.how == Steering::hand_over || device.rule_refused.empty()) {
-    return choice;
-  }
-  const std::string no_rules =
-      fmt::format("the driver refuses a rule on the destination address ({})", device.rule_refused);
   const std::string no_hash = hash_refused(device);
   if (no_hash.empty()) {
-    return {Steering::hash, no_rules};
+    return {.how = Steering::hash};
   }
-  return {Steering::hand_over, fmt::format("{}, and {}", no_rules, no_hash)};
+  if (device.rule_refused.empty()) {
+    return {.how = Steering::rules};
+  }
+  return {.why = fmt::format("its driver refuses a rule on the destination address ({}), and {}",
+                             device.rule_refused, no_hash)};
 }
 
 } // namespace tributary::placement

@@ -1,10 +1,12 @@
 // How a port brings the frames of a tree to the tree's worker, from what its device can do.
 //
+//   sorted      they arrive sorted: the lanes of a ring link, or what a test replays
+//   hash        the device's hash can be made the bucket (tree_hash.hpp), and its table set
 //   rules       the device takes a rule on the destination address: one for each bucket
-//   hash        its hash can be made the bucket (tree_hash.hpp), and its table set
-//   hand_over   neither: the port's one worker polls all its queues, and hands over by tree
+//   hand_over   none of these: the port's one worker polls all its queues, and hands over by tree
 //
-// `rules` come first: with them, all other frames are still spread by the device's own hash. Pure.
+// `hash` comes before `rules`: a table of buckets is never full, and one of its entries changes
+// without a moment in which frames have no rule. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +16,14 @@
 
 namespace tributary::placement {
 
-enum class Steering : std::uint8_t { hand_over, hash, rules };
+enum class Steering : std::uint8_t { hand_over, rules, hash, sorted };
 
 constexpr std::string_view name_of(Steering s) {
   switch (s) {
   case Steering::hand_over: return "hand-over";
-  case Steering::hash: return "hash";
   case Steering::rules: return "rules";
+  case Steering::hash: return "hash";
+  case Steering::sorted: return "sorted";
   }
   return "unknown";
 }
@@ -31,29 +34,26 @@ inline constexpr std::uint16_t ipv4_ethertype = 0x0800;
 struct DeviceAbilities {
   /// Workers of the port's switch.
   std::size_t workers = 1;
-  /// Receive queues that the device can have.
-  std::size_t most_receive_queues = 1;
-  /// Whether a decision about the port needs all its frames in one place: tags, pauses, impairments.
+  /// Whether a decision about the port needs all its frames in one place: tags, pauses, classes.
   bool needs_one_worker = false;
+  /// Why the device cannot have a receive queue for each worker; empty: it can.
+  std::string too_few_queues{};
   std::uint16_t ethertype = 0;
-  /// Why the device does not take a rule for a bucket, in the driver's words; empty: it does.
-  std::string rule_refused;
   bool hashes_ipv4_addresses = false; ///< RSS over both addresses of IPv4 frames
   std::size_t key_bytes = 0;          ///< of the hash; 0: the key cannot be set
   std::size_t table_entries = 0;      ///< of the indirection table
+  /// Why the driver does not take a rule for a bucket, in its own words; empty: it does, or was not
+  /// asked yet.
+  std::string rule_refused{};
 };
 
 struct SteeringChoice {
   Steering how = Steering::hand_over;
-  /// For operators: why none of those before it; empty if `how` is the first choice.
-  std::string why;
+  /// For operators: why frames are handed over; empty with one worker, which needs no steering.
+  std::string why{};
 };
 
-/// Whether the device may be steered at all; otherwise `rule_refused` need not be found out. `why`
-/// is empty then.
-[[nodiscard]] SteeringChoice rule_out(const DeviceAbilities& device);
-
-/// The best that the device can do. One worker needs no steering, and gets no reason.
+/// The best that the device can do.
 [[nodiscard]] SteeringChoice choose_steering(const DeviceAbilities& device);
 
 } // namespace tributary::placement

@@ -12,28 +12,19 @@ using ::testing::HasSubstr;
 /// Can do everything.
 DeviceAbilities able() {
   return {.workers = 4,
-          .most_receive_queues = 64,
           .ethertype = ipv4_ethertype,
-          .rule_refused = {},
           .hashes_ipv4_addresses = true,
           .key_bytes = 40,
           .table_entries = 128};
 }
 
-TEST(PortSteering, takes_rules_where_the_driver_takes_one) {
-  EXPECT_EQ(choose_steering(able()).how, Steering::rules);
+TEST(PortSteering, takes_the_hash_where_it_can_be_the_bucket) {
+  EXPECT_EQ(choose_steering(able()).how, Steering::hash);
   EXPECT_EQ(choose_steering(able()).why, "");
 }
 
-TEST(PortSteering, takes_the_hash_where_rules_are_refused_and_says_why) {
-  DeviceAbilities device = able();
-  device.rule_refused = "Not supported item";
-  EXPECT_EQ(choose_steering(device).how, Steering::hash);
-  EXPECT_THAT(choose_steering(device).why, HasSubstr("Not supported item"));
-}
-
-/// Each ability that a hash needs, taken away.
-TEST(PortSteering, hands_over_where_neither_is_possible_and_names_both_reasons) {
+/// Each ability that a hash needs, taken away: then rules, and where those are refused, both reasons.
+TEST(PortSteering, takes_rules_otherwise_and_hands_over_where_they_are_refused) {
   struct Case {
     const char* names;
     void (*lacks)(DeviceAbilities&);
@@ -46,8 +37,9 @@ TEST(PortSteering, hands_over_where_neither_is_possible_and_names_both_reasons) 
   };
   for (const Case& one : cases) {
     DeviceAbilities device = able();
-    device.rule_refused = "Not supported item";
     one.lacks(device);
+    EXPECT_EQ(choose_steering(device).how, Steering::rules) << one.names;
+    device.rule_refused = "Not supported item";
     const SteeringChoice choice = choose_steering(device);
     EXPECT_EQ(choice.how, Steering::hand_over) << one.names;
     EXPECT_THAT(choice.why, AllOf(HasSubstr("Not supported item"), HasSubstr(one.names)));
@@ -56,12 +48,9 @@ TEST(PortSteering, hands_over_where_neither_is_possible_and_names_both_reasons) 
 
 TEST(PortSteering, needs_a_queue_for_each_worker) {
   DeviceAbilities device = able();
-  device.most_receive_queues = 4;
-  EXPECT_EQ(choose_steering(device).how, Steering::rules);
-  device.most_receive_queues = 3;
+  device.too_few_queues = "4 queues are asked for, and the NIC has 3";
   EXPECT_EQ(choose_steering(device).how, Steering::hand_over);
-  EXPECT_THAT(choose_steering(device).why,
-              AllOf(HasSubstr("3 receive queues"), HasSubstr("4 work")));
+  EXPECT_EQ(choose_steering(device).why, device.too_few_queues);
 }
 
 TEST(PortSteering, leaves_ports_alone_whose_frames_are_needed_in_one_place) {
