@@ -381,10 +381,8 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
   const PortNumber in = port_of(s, port);
   std::vector<std::byte> bytes(frame.begin(), frame.end());
   const core::FrameView view{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
-  PortNumber engine = in;
-  workers_.with_core(s, in, [&](const core::SwitchCore& c) { engine = c.engine_port(in, view); });
   core::Explanation explanation;
-  workers_.with_core(s, engine,
+  workers_.with_core(s, workers_.worker_for(s, in, view),
                      [&](const core::SwitchCore& c) { explanation = core::explain(c, in, view); });
   ExplainReport report;
   const core::Decision& decision = explanation.decision;

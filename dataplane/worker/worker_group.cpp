@@ -1,5 +1,6 @@
 #include "dataplane/worker/worker_group.hpp"
 
+#include "dataplane/placement/frame_owner.hpp"
 #include "dataplane/port/transmit_queues.hpp"
 
 #include <algorithm>
@@ -88,18 +89,24 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
     auto worker =
         std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, eal_.pool());
     for (std::size_t s = 0; s < switches_.size(); ++s) {
-      if (std::ranges::find(owners_[s], index) == owners_[s].end()) {
+      if (!placements_[s] && std::ranges::find(owners_[s], index) == owners_[s].end()) {
         continue;
       }
-      worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]));
+      worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]),
+                         placements_[s]);
       worker->watch_links(s, switches_[s].links, switches_[s].guid, switches_[s].ethertype);
       for (std::size_t port = 0; port < owners_[s].size(); ++port) {
+        const PortNumber number{static_cast<std::uint8_t>(port)};
+        port::PortDevice& device = *switches_[s].ports[port];
         if (owners_[s][port] == index) {
-          worker->add_port(s, PortNumber{static_cast<std::uint8_t>(port)},
-                           *switches_[s].ports[port]);
-        } else if (switches_[s].ports[port]->transmit_queues() >= process_.workers) {
-          worker->add_output(s, PortNumber{static_cast<std::uint8_t>(port)},
-                             *switches_[s].ports[port]);
+          worker->add_port(s, number, device);
+          continue;
+        }
+        if (device.transmit_queues() >= process_.workers) {
+          worker->add_output(s, number, device);
+        }
+        if (placements_[s] && device.steered()) {
+          worker->add_input(s, number, device);
         }
       }
     }
@@ -111,6 +118,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
       const config::Port& wanted = switches_[s].ports[port]->configuration();
       const PortNumber number{static_cast<std::uint8_t>(port)};
       send_directly(s, number, true);
+      poll_directly(s, number, true);
       impair(s, number, impairment::Direction::received, wanted.impaired_received);
       impair(s, number, impairment::Direction::sent, wanted.impaired_sent);
     }
@@ -131,6 +139,12 @@ void WorkerGroup::distribute() {
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
       owners.push_back((whole_switches ? s : dealt++) % count);
     }
+    const bool steered = std::ranges::any_of(switches_[s].ports, &port::PortDevice::steered);
+    const bool counts_by_port =
+        switches_[s].settings.descriptors_per_engine < reduction_keys; // engine_home.hpp
+    placements_.push_back(steered && !whole_switches && !counts_by_port
+                              ? std::optional(placement::Placement(count))
+                              : std::nullopt);
   }
 }
 
@@ -193,6 +207,19 @@ void WorkerGroup::join() {
 
 std::size_t WorkerGroup::worker_of(std::size_t switch_index, PortNumber port) const {
   return owners_.at(switch_index).at(port.value);
+}
+
+std::size_t WorkerGroup::worker_for(std::size_t switch_index, PortNumber in,
+                                    const core::FrameView& frame) {
+  const std::size_t of_port = worker_of(switch_index, in);
+  if (const auto& placement = placements_[switch_index]) {
+    return placement::worker_of(frame.data, frame.length, *placement, of_port, of_port);
+  }
+  std::size_t worker = of_port;
+  with_core(switch_index, of_port, [&](const core::SwitchCore& core) {
+    worker = worker_of(switch_index, core.engine_port(in, frame));
+  });
+  return worker;
 }
 
 void WorkerGroup::publish(std::span<const TablePublisher::Publication> publications) {
@@ -303,6 +330,30 @@ void WorkerGroup::send_directly(std::size_t switch_index, PortNumber port, bool 
   }
   for (auto& worker : workers_) {
     worker->call([&] { worker->send_directly(switch_index, port, directly); });
+  }
+}
+
+/// Makes each worker poll its own receive queue of a port, if it has one; or the port's worker all of
+/// them. Those that stop do so first: a queue is never polled by two workers.
+void WorkerGroup::poll_directly(std::size_t switch_index, PortNumber port, bool directly) {
+  if (!placements_[switch_index] || !switches_[switch_index].ports[port.value]->steered()) {
+    return;
+  }
+  const std::size_t owner = worker_of(switch_index, port);
+  const auto change = [&](std::size_t index) {
+    Worker& worker = *workers_[index];
+    worker.call([&] { worker.poll_directly(switch_index, port, directly); });
+  };
+  if (directly) {
+    change(owner);
+  }
+  for (std::size_t index = 0; index < workers_.size(); ++index) {
+    if (index != owner) {
+      change(index);
+    }
+  }
+  if (!directly) {
+    change(owner);
   }
 }
 

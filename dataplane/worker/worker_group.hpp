@@ -13,7 +13,9 @@
 //
 // Ports and workers. With at least as many switches as workers, each switch runs on one worker
 // alone, and nothing is handed over. With fewer, the ports of all switches are assigned round
-// robin, and frames cross between workers as worker.hpp describes.
+// robin. If any port of a switch brings the frames of trees to their workers, its trees are placed
+// on all workers (dataplane/placement); a port that does not has one worker, which hands over. If
+// none does, or the number of descriptors is limited, engines are at ports.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -70,8 +72,16 @@ public:
   [[nodiscard]] const SwitchPlan& plan(std::size_t switch_index) const {
     return switches_[switch_index];
   }
-  /// The worker that polls this port.
+  /// The worker that has this port: it watches its link, and polls it, mostly alone.
   [[nodiscard]] std::size_t worker_of(std::size_t switch_index, PortNumber port) const;
+  /// The worker that processes such a frame. Waits for a worker.
+  [[nodiscard]] std::size_t worker_for(std::size_t switch_index, PortNumber in,
+                                       const core::FrameView& frame);
+  /// Where the trees of a switch are; none: engines are at ports.
+  [[nodiscard]] const std::optional<placement::Placement>&
+  placement(std::size_t switch_index) const {
+    return placements_[switch_index];
+  }
 
   /// Every frame that a worker processes after this returns uses the new snapshots. Waits for the
   /// workers once for all publications.
@@ -98,10 +108,10 @@ public:
       worker->call([&] { worker->visit_descriptors(switch_index, f); });
     }
   }
-  /// Calls `f(const core::SwitchCore&)` on the worker that owns a port, between two bursts, while
-  /// the caller waits.
-  template <typename F> void with_core(std::size_t switch_index, PortNumber port, F&& f) {
-    Worker& worker = *workers_[worker_of(switch_index, port)];
+  /// Calls `f(const core::SwitchCore&)` on a worker that has a part of the switch, between two
+  /// bursts, while the caller waits.
+  template <typename F> void with_core(std::size_t switch_index, std::size_t index, F&& f) {
+    Worker& worker = *workers_[index];
     worker.call([&] { f(worker.switch_core(switch_index)); });
   }
   /// Frames that would leave by a port that is down are dropped, and counted as `port_down`.
@@ -186,6 +196,7 @@ public:
 private:
   void distribute();
   void send_directly(std::size_t switch_index, PortNumber port, bool directly);
+  void poll_directly(std::size_t switch_index, PortNumber port, bool directly);
   void learn_speed(std::size_t switch_index, PortNumber port);
   void run(std::size_t index);
 
@@ -194,7 +205,8 @@ private:
   TscClock clock_;
   std::vector<SwitchPlan> switches_;
   TablePublisher publisher_;
-  std::vector<std::vector<std::size_t>> owners_; ///< [switch][port] -> worker
+  std::vector<std::vector<std::size_t>> owners_;                ///< [switch][port] -> worker
+  std::vector<std::optional<placement::Placement>> placements_; ///< by switch
   WorkerShared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
