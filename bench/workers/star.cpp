@@ -117,8 +117,9 @@ void Star::put(port::PortDevice& device, const std::vector<wire::ReductionFrame>
 }
 
 std::uint16_t Star::queue_of(TreeNumber tree) const {
-  const auto& placement = group_->placement(0);
-  return placement ? static_cast<std::uint16_t>(placement->worker_of(tree)) : std::uint16_t{0};
+  const placement::Placement* const placement = group_->placement(0);
+  return placement != nullptr ? static_cast<std::uint16_t>(placement->worker_of(tree))
+                              : std::uint16_t{0};
 }
 
 void Star::send_arms() {

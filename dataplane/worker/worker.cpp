@@ -34,7 +34,7 @@ Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, Port
 Worker::Worker(std::size_t index, const config::Process& process, const TscClock& clock,
                TablePublisher& publisher, WorkerShared& shared, rte_mempool* pool)
     : index_(index), clock_(clock), publisher_(publisher), shared_(shared), pool_(pool),
-      backoff_(process), staged_(shared.worker_count) {}
+      backoff_(process), staged_(shared.worker_count), unread_(shared.worker_count) {}
 
 Worker::~Worker() {
   // Frames that another worker handed over after this one had ended.
@@ -47,20 +47,22 @@ Worker::~Worker() {
 
 void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
                         const std::vector<std::size_t>& owners, PortSet tagged,
-                        const std::optional<placement::Placement>& placement) {
+                        const placement::Placement* placement) {
   PortSet owned;
   for (std::size_t port = 0; port < owners.size(); ++port) {
     if (owners[port] == index_) {
       owned.insert(PortNumber{static_cast<std::uint8_t>(port)});
     }
   }
-  auto part = std::make_unique<Part>(switch_index, settings,
-                                     placement ? PortSet::first(max_ports) : owned, pool_);
+  auto part = std::make_unique<Part>(
+      switch_index, settings, placement != nullptr ? PortSet::first(max_ports) : owned, pool_);
   part->owned = owned;
   part->tagged = tagged;
-  part->placement = placement;
-  part->whole = static_cast<std::size_t>(owned.size()) == owners.size() && !placement;
-  if (!part->whole && !placement) {
+  if (placement != nullptr) {
+    part->placement = *placement;
+  }
+  part->whole = static_cast<std::size_t>(owned.size()) == owners.size() && placement == nullptr;
+  if (!part->whole && placement == nullptr) {
     part->subtotals = std::make_unique<core::SubtotalTable>();
   }
   std::ranges::transform(owners, part->owner.begin(),
@@ -127,6 +129,25 @@ void Worker::poll_directly(std::size_t switch_index, PortNumber number, bool dir
                                                     : Queues::none;
     }
   }
+}
+
+core::EngineState Worker::give_out(std::size_t switch_index, placement::Bucket bucket,
+                                   std::size_t to) {
+  Part& part = *part_of(switch_index);
+  std::vector<TreeNumber> trees;
+  for (std::size_t t = bucket.value; t < max_trees; t += placement::bucket_count) {
+    trees.emplace_back(static_cast<std::uint16_t>(t));
+  }
+  core::EngineState state = part.core.give_out(trees);
+  part.placement->set(bucket, to);
+  return state;
+}
+
+void Worker::take_in(std::size_t switch_index, placement::Bucket bucket,
+                     const core::EngineState& state) {
+  Part& part = *part_of(switch_index);
+  part.core.take_in(state);
+  part.placement->set(bucket, index_);
 }
 
 void Worker::run() {

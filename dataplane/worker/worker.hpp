@@ -29,7 +29,7 @@
 // one goes down or comes back. They do not keep an otherwise idle worker awake.
 //
 // Files: worker.cpp (lifetime and loop), worker_frames.cpp (the path of a frame),
-// worker_subtotals.cpp, worker_links.cpp.
+// worker_subtotals.cpp, worker_links.cpp, worker_control_frames.cpp.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -77,10 +77,10 @@ public:
   // Before the thread runs.
 
   /// Adds this worker's part of a switch. `owners`: by port, its worker. `tagged`: ports whose
-  /// frames bring a traffic class. `placement`: of its trees; none: engines are at ports.
+  /// frames bring a traffic class. `placement`: of its trees; null: engines are at ports.
   void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
                   const std::vector<std::size_t>& owners, PortSet tagged,
-                  const std::optional<placement::Placement>& placement);
+                  const placement::Placement* placement);
   /// Watches the links of a switch added before, if they have an interval. `guid` and `ethertype`
   /// are the switch's.
   void watch_links(std::size_t switch_index, const liveness::Settings& settings, std::uint64_t guid,
@@ -123,6 +123,20 @@ public:
   /// For a port with a receive queue for each worker: whether this worker polls its own, or the
   /// port's worker polls all of them. No effect for other ports.
   void poll_directly(std::size_t switch_index, PortNumber number, bool directly);
+  // A bucket of trees moves in this order (worker_group_placement.cpp):
+
+  /// By the new worker: whether it leaves what the old one handed over in the ring, for now.
+  void leave_unread(std::size_t from, bool unread) { unread_[from] = unread; }
+  /// By the old worker: gives out the engines. From now on it hands the bucket's frames over.
+  [[nodiscard]] core::EngineState give_out(std::size_t switch_index, placement::Bucket bucket,
+                                           std::size_t to);
+  /// By the new worker. From now on the bucket's frames are processed here.
+  void take_in(std::size_t switch_index, placement::Bucket bucket, const core::EngineState& state);
+  /// By all others.
+  void place(std::size_t switch_index, placement::Bucket bucket, std::size_t to) {
+    part_of(switch_index)->placement->set(bucket, to);
+  }
+
   /// Requires that the port is here. 0: unknown.
   void set_link_speed(std::size_t switch_index, PortNumber number, std::uint32_t mbps) {
     part_of(switch_index)->outputs[number.value]->set_link_speed(mbps);
@@ -146,6 +160,14 @@ public:
   // Any thread.
 
   [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
+  /// Work of a bucket's frames, and of all others, in lines of 64 bytes: a sample. Requires a switch
+  /// whose trees are placed.
+  [[nodiscard]] std::uint64_t work_of(std::size_t switch_index, placement::Bucket bucket) const {
+    return part_of(switch_index)->work[bucket.value].read();
+  }
+  [[nodiscard]] std::uint64_t other_work(std::size_t switch_index) const {
+    return part_of(switch_index)->other_work.read();
+  }
   /// Null if no port of this switch is here.
   [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
   /// This worker's own queues of a port; null if it has none.
@@ -195,6 +217,9 @@ private:
     PortSet owned;                                             ///< ports that are here
     /// Of trees; none: engines are at ports.
     std::optional<placement::Placement> placement;
+    std::array<core::Counter, placement::bucket_count> work{}; ///< by bucket, sampled
+    core::Counter other_work;                                  ///< of frames without a bucket
+    std::uint32_t bursts = 0;                                  ///< so far, to sample one in many
     PortSet polled_elsewhere; ///< ports that are here, of which other workers have queues
     /// By port: frames that other workers had received at the last check of the links.
     std::array<std::uint64_t, max_ports> received_elsewhere{};
@@ -337,6 +362,7 @@ private:
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void drop_handoff(std::size_t to, const Handoff& item);
+  void sample_work(Part& part, std::span<const core::FrameView> views);
   std::uint16_t keep_own_trees(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                                Seen& seen);
   std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
@@ -372,6 +398,7 @@ private:
   std::size_t lively_ = 0;                      ///< how many of them are not quiet
   std::size_t next_quiet_ = 0;                  ///< index of the next one to poll
   std::vector<Staged> staged_;                  ///< by worker
+  std::vector<bool> unread_;                    ///< by worker: its ring is left alone for now
   std::array<Handoff, burst> taken_;            ///< items that `take_handoffs` processes
   std::array<rte_mbuf*, burst> result_buffers_; ///< for results of subtotals
   std::size_t result_buffer_count_ = 0;

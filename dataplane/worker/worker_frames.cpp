@@ -188,6 +188,18 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
   }
 }
 
+/// For placement::Balancer. A burst in many is enough to compare buckets.
+[[gnu::noinline]] void Worker::sample_work(Part& part, std::span<const core::FrameView> views) {
+  for (const core::FrameView& view : views) {
+    const std::uint64_t lines = (view.length + line_bytes - 1) / line_bytes;
+    const wire::FabricAddress dfa = view.length < placement::addressed_frame_bytes
+                                        ? wire::FabricAddress{}
+                                        : wire::dfa_of(view.data + wire::ethernet_header_bytes);
+    (dfa.is_multicast() ? part.work[placement::bucket_of(dfa.tree()).value] : part.other_work)
+        .add(lines);
+  }
+}
+
 /// Hands over the frames of a burst that belong to other workers; moves the others to the front, and
 /// returns how many. `seen` is updated for those that stay: where the port is steered, mostly all.
 std::uint16_t Worker::keep_own_trees(Part& part, PortNumber in, rte_mbuf** frames,
@@ -215,6 +227,10 @@ std::uint16_t Worker::keep_own_trees(Part& part, PortNumber in, rte_mbuf** frame
       seen.views[kept] = view;
     }
     ++kept;
+  }
+  constexpr std::uint32_t one_in = 16;
+  if (++part.bursts % one_in == 0) [[unlikely]] {
+    sample_work(part, seen.views.first(kept));
   }
   if (kept != count) {
     seen.ready = ready == count ? kept : std::uint16_t{0};
@@ -498,7 +514,7 @@ bool Worker::take_handoffs() {
   std::array<Handoff, burst>& items = taken_;
   std::array<rte_mbuf*, burst> frames;
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
-    if (from == index_) {
+    if (from == index_ || unread_[from]) [[unlikely]] {
       continue;
     }
     take_back(from);
@@ -542,7 +558,11 @@ bool Worker::take_handoffs() {
           frames[run++] = items[i++].frame;
         }
         statistics_.frames.add(run);
-        process(part, first.port, frames.data(), run);
+        if (part.placement) { // another worker may have got the tree since they were handed over
+          steer(part, first.port, frames.data(), run, Seen(pool_, frames.data(), run));
+        } else {
+          process(part, first.port, frames.data(), run);
+        }
       }
     }
   }

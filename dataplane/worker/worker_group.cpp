@@ -1,6 +1,5 @@
 #include "dataplane/worker/worker_group.hpp"
 
-#include "dataplane/placement/frame_owner.hpp"
 #include "dataplane/port/transmit_queues.hpp"
 
 #include <algorithm>
@@ -75,8 +74,8 @@ void pin_to(unsigned cpu) {
 WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
                          std::vector<SwitchPlan> switches)
     : process_(process), eal_(eal), switches_(std::move(switches)),
-      publisher_(process.workers, tables_of(switches_)),
-      shared_(process.workers, switches_.size()) {
+      publisher_(process.workers, tables_of(switches_)), shared_(process.workers, switches_.size()),
+      measured_(switches_.size(), Measured(process.workers)), busy_cycles_(process.workers) {
   distribute();
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     for (std::size_t index = 0; index < process_.workers; ++index) {
@@ -89,11 +88,11 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
     auto worker =
         std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, eal_.pool());
     for (std::size_t s = 0; s < switches_.size(); ++s) {
-      if (!placements_[s] && std::ranges::find(owners_[s], index) == owners_[s].end()) {
+      if (placement(s) == nullptr && std::ranges::find(owners_[s], index) == owners_[s].end()) {
         continue;
       }
       worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]),
-                         placements_[s]);
+                         placement(s));
       worker->watch_links(s, switches_[s].links, switches_[s].guid, switches_[s].ethertype);
       for (std::size_t port = 0; port < owners_[s].size(); ++port) {
         const PortNumber number{static_cast<std::uint8_t>(port)};
@@ -105,7 +104,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
         if (device.transmit_queues() >= process_.workers) {
           worker->add_output(s, number, device);
         }
-        if (placements_[s] && device.steered()) {
+        if (placement(s) != nullptr && device.steered()) {
           worker->add_input(s, number, device);
         }
       }
@@ -142,9 +141,9 @@ void WorkerGroup::distribute() {
     const bool steered = std::ranges::any_of(switches_[s].ports, &port::PortDevice::steered);
     const bool counts_by_port =
         switches_[s].settings.descriptors_per_engine < reduction_keys; // engine_home.hpp
-    placements_.push_back(steered && !whole_switches && !counts_by_port
-                              ? std::optional(placement::Placement(count))
-                              : std::nullopt);
+    balancers_.push_back(steered && !whole_switches && !counts_by_port
+                             ? std::make_unique<placement::Balancer>(count)
+                             : nullptr);
   }
 }
 
@@ -207,19 +206,6 @@ void WorkerGroup::join() {
 
 std::size_t WorkerGroup::worker_of(std::size_t switch_index, PortNumber port) const {
   return owners_.at(switch_index).at(port.value);
-}
-
-std::size_t WorkerGroup::worker_for(std::size_t switch_index, PortNumber in,
-                                    const core::FrameView& frame) {
-  const std::size_t of_port = worker_of(switch_index, in);
-  if (const auto& placement = placements_[switch_index]) {
-    return placement::worker_of(frame.data, frame.length, *placement, of_port, of_port);
-  }
-  std::size_t worker = of_port;
-  with_core(switch_index, of_port, [&](const core::SwitchCore& core) {
-    worker = worker_of(switch_index, core.engine_port(in, frame));
-  });
-  return worker;
 }
 
 void WorkerGroup::publish(std::span<const TablePublisher::Publication> publications) {
@@ -330,30 +316,6 @@ void WorkerGroup::send_directly(std::size_t switch_index, PortNumber port, bool 
   }
   for (auto& worker : workers_) {
     worker->call([&] { worker->send_directly(switch_index, port, directly); });
-  }
-}
-
-/// Makes each worker poll its own receive queue of a port, if it has one; or the port's worker all of
-/// them. Those that stop do so first: a queue is never polled by two workers.
-void WorkerGroup::poll_directly(std::size_t switch_index, PortNumber port, bool directly) {
-  if (!placements_[switch_index] || !switches_[switch_index].ports[port.value]->steered()) {
-    return;
-  }
-  const std::size_t owner = worker_of(switch_index, port);
-  const auto change = [&](std::size_t index) {
-    Worker& worker = *workers_[index];
-    worker.call([&] { worker.poll_directly(switch_index, port, directly); });
-  };
-  if (directly) {
-    change(owner);
-  }
-  for (std::size_t index = 0; index < workers_.size(); ++index) {
-    if (index != owner) {
-      change(index);
-    }
-  }
-  if (!directly) {
-    change(owner);
   }
 }
 

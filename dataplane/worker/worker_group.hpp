@@ -77,11 +77,16 @@ public:
   /// The worker that processes such a frame. Waits for a worker.
   [[nodiscard]] std::size_t worker_for(std::size_t switch_index, PortNumber in,
                                        const core::FrameView& frame);
-  /// Where the trees of a switch are; none: engines are at ports.
-  [[nodiscard]] const std::optional<placement::Placement>&
-  placement(std::size_t switch_index) const {
-    return placements_[switch_index];
+  /// Where the trees of a switch are; null: engines are at ports.
+  [[nodiscard]] const placement::Placement* placement(std::size_t switch_index) const {
+    return balancers_[switch_index] ? &balancers_[switch_index]->placement() : nullptr;
   }
+  /// Moves a bucket of trees of a switch that has a placement, while frames flow. Waits for the
+  /// workers.
+  void move(std::size_t switch_index, const placement::Move& move);
+  /// Moves trees from busy workers to idle ones, by the rules of placement::Balancer. Call it often;
+  /// it acts once a second.
+  void balance();
 
   /// Every frame that a worker processes after this returns uses the new snapshots. Waits for the
   /// workers once for all publications.
@@ -197,6 +202,7 @@ private:
   void distribute();
   void send_directly(std::size_t switch_index, PortNumber port, bool directly);
   void poll_directly(std::size_t switch_index, PortNumber port, bool directly);
+  [[nodiscard]] placement::Load load_of(std::size_t switch_index, const std::vector<double>& busy);
   void learn_speed(std::size_t switch_index, PortNumber port);
   void run(std::size_t index);
 
@@ -205,8 +211,19 @@ private:
   TscClock clock_;
   std::vector<SwitchPlan> switches_;
   TablePublisher publisher_;
-  std::vector<std::vector<std::size_t>> owners_;                ///< [switch][port] -> worker
-  std::vector<std::optional<placement::Placement>> placements_; ///< by switch
+  std::vector<std::vector<std::size_t>> owners_; ///< [switch][port] -> worker
+  /// By switch; null: engines are at ports.
+  std::vector<std::unique_ptr<placement::Balancer>> balancers_;
+  /// Of a switch, up to the last call of `balance`.
+  struct Measured {
+    explicit Measured(std::size_t workers) : others(workers) {}
+    std::array<std::uint64_t, placement::bucket_count> buckets{}; ///< work
+    std::vector<std::uint64_t> others;                            ///< by worker
+  };
+  std::vector<Measured> measured_;         ///< by switch
+  std::vector<std::uint64_t> busy_cycles_; ///< by worker
+  std::uint64_t balanced_cycles_ = 0;
+  TimeNs balanced_{};
   WorkerShared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;

@@ -4,9 +4,9 @@
 #include "tributary/wire/hello.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <thread>
 
 namespace tributary::worker::test {
 namespace {
@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t ports = 4;
 constexpr std::uint16_t queues = 2;
 constexpr PortSet all_ports = PortSet::first(ports);
-/// One tree of each worker.
+/// One tree of each worker, with two endpoints behind port 3: so any number of contributions may come
+/// by each port.
 constexpr std::array<TreeNumber, 2> trees{TreeNumber{6}, TreeNumber{7}};
 
 std::shared_ptr<const core::Tables> two_trees() {
@@ -23,7 +24,7 @@ std::shared_ptr<const core::Tables> two_trees() {
     EXPECT_EQ(builder.add_port({}), "");
   }
   for (const TreeNumber t : trees) {
-    EXPECT_EQ(builder.add_tree(t, 3, PortNumber{0}, PortSet{0b1110}), "");
+    EXPECT_EQ(builder.add_tree(t, 4, PortNumber{0}, PortSet{0b1110}), "");
   }
   return builder.build(1);
 }
@@ -35,6 +36,21 @@ Options steered(PortSet sorted = all_ports) {
 
 std::uint16_t queue_of(Fabric& fabric, TreeNumber t) {
   return static_cast<std::uint16_t>(fabric.workers().placement(0)->worker_of(t));
+}
+
+wire::ReductionFrame from_leaf(std::uint8_t leaf, std::uint32_t sequence, TreeNumber t) {
+  wire::ReductionFrame frame = contribution(sequence, leaf, t);
+  frame.word.count = leaf == 3 ? 2 : 1;
+  return frame;
+}
+
+void expect_result(Fabric& fabric, std::uint32_t sequence, TreeNumber t) {
+  const auto result = fabric.root().expect_reduction();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->tree, t);
+  EXPECT_EQ(result->word.seqno, SequenceNumber(sequence));
+  EXPECT_EQ(result->word.count, 4U);
+  EXPECT_EQ(result->payload[0], 6U);
 }
 
 /// One reduction of a tree, whose frames come to that queue of each port; of ports without queues of
@@ -49,13 +65,9 @@ void reduce(Fabric& fabric, std::uint32_t sequence, TreeNumber t, std::uint16_t 
     ASSERT_TRUE(fabric.host(leaf).expect_reduction().has_value()) << "leaf " << int{leaf};
   }
   for (std::uint8_t leaf = 1; leaf < ports; ++leaf) {
-    fabric.host(leaf).send(contribution(sequence, leaf, t), lane(leaf));
+    fabric.host(leaf).send(from_leaf(leaf, sequence, t), lane(leaf));
   }
-  const auto result = fabric.root().expect_reduction();
-  ASSERT_TRUE(result.has_value());
-  EXPECT_EQ(result->tree, t);
-  EXPECT_EQ(result->word.count, 3U);
-  EXPECT_EQ(result->payload[0], 6U);
+  ASSERT_NO_FATAL_FAILURE(expect_result(fabric, sequence, t));
 }
 
 std::uint64_t handed_over(Fabric& fabric) {
@@ -92,7 +104,7 @@ TEST(Steered, frames_that_come_elsewhere_are_handed_over_with_the_same_results) 
 TEST(Steered, a_port_with_one_queue_beside_them_hands_over_by_tree) {
   constexpr PortSet sorted{0b0111};
   Fabric fabric(steered(sorted));
-  ASSERT_TRUE(fabric.workers().placement(0).has_value());
+  ASSERT_NE(fabric.workers().placement(0), nullptr);
   for (std::uint32_t sequence = 1; sequence <= 20; ++sequence) {
     for (const TreeNumber t : trees) {
       ASSERT_NO_FATAL_FAILURE(reduce(fabric, sequence, t, queue_of(fabric, t), sorted));
@@ -104,7 +116,7 @@ TEST(Steered, a_port_with_one_queue_beside_them_hands_over_by_tree) {
 
 TEST(Steered, no_port_means_that_engines_are_at_ports) {
   Fabric fabric(steered(PortSet{}));
-  EXPECT_FALSE(fabric.workers().placement(0).has_value());
+  EXPECT_EQ(fabric.workers().placement(0), nullptr);
 }
 
 /// They are counted by parent port.
@@ -112,7 +124,7 @@ TEST(Steered, ports_do_not_move_engines_where_descriptors_are_limited) {
   Options options = steered();
   options.settings = engines_at_parents();
   Fabric fabric(options);
-  EXPECT_FALSE(fabric.workers().placement(0).has_value());
+  EXPECT_EQ(fabric.workers().placement(0), nullptr);
   // The port's worker polls all its queues.
   for (std::uint16_t queue = 0; queue < queues; ++queue) {
     ASSERT_NO_FATAL_FAILURE(reduce(fabric, queue + 1U, trees[0], queue));
@@ -151,6 +163,66 @@ TEST(Steered, what_an_impairment_is_to_meet_is_received_by_the_ports_worker_mean
   fabric.root().send(arm_frame(9, trees[1]), queue_of(fabric, trees[1]));
   ASSERT_TRUE(fabric.host(1).expect_reduction().has_value());
   EXPECT_EQ(handed_over(fabric), before);
+}
+
+// Trees that move. --------------------------------------------------------------------------------
+
+void move(Fabric& fabric, TreeNumber t) {
+  const std::size_t from = fabric.workers().placement(0)->worker_of(t);
+  fabric.workers().move(0, {placement::bucket_of(t), from, 1 - from});
+  EXPECT_EQ(fabric.workers().placement(0)->worker_of(t), 1 - from);
+}
+
+TEST(Steered, a_tree_may_move_between_any_two_frames_of_a_reduction) {
+  Fabric fabric(steered());
+  for (std::uint32_t sequence = 1; sequence <= 50; ++sequence) {
+    const auto queue = static_cast<std::uint16_t>(sequence % queues); // the NIC may be late or not
+    fabric.root().send(arm_frame(sequence, trees[0]), queue);
+    for (std::uint8_t leaf = 1; leaf < ports; ++leaf) {
+      ASSERT_TRUE(fabric.host(leaf).expect_reduction().has_value());
+    }
+    for (std::uint8_t leaf = 1; leaf < ports; ++leaf) {
+      move(fabric, trees[0]);
+      fabric.host(leaf).send(from_leaf(leaf, sequence, trees[0]), queue);
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_result(fabric, sequence, trees[0]));
+    ASSERT_NO_FATAL_FAILURE(reduce(fabric, sequence, trees[1], queue)) << "the other tree";
+  }
+  EXPECT_EQ(fabric.sum([](const core::Counters& c) { return c.engines[0].partial.read(); }), 0U);
+}
+
+TEST(Steered, a_tree_that_moves_under_traffic_loses_nothing) {
+  Fabric fabric(steered());
+  std::atomic<bool> moving{true};
+  std::thread traffic([&] {
+    for (std::uint32_t sequence = 1; sequence <= 500; ++sequence) {
+      reduce(fabric, sequence, trees[0], static_cast<std::uint16_t>(sequence % queues));
+      if (::testing::Test::HasFatalFailure()) {
+        break;
+      }
+    }
+    moving = false;
+  });
+  std::size_t moves = 0;
+  for (; moving; ++moves) {
+    move(fabric, trees[0]);
+  }
+  traffic.join();
+  EXPECT_GT(moves, 20U) << "or this tests little";
+  for (std::size_t port = 0; port < ports; ++port) {
+    EXPECT_EQ(fabric.drops(port, core::DropReason::handoff_full), 0U);
+  }
+  EXPECT_EQ(fabric.sum([](const core::Counters& c) { return c.engines[0].partial.read(); }), 0U);
+}
+
+TEST(Steered, a_tree_that_moved_to_the_worker_its_frames_come_to_does_not_cross) {
+  Fabric fabric(steered());
+  const auto elsewhere = static_cast<std::uint16_t>(1 - queue_of(fabric, trees[0]));
+  ASSERT_NO_FATAL_FAILURE(reduce(fabric, 1, trees[0], elsewhere));
+  EXPECT_EQ(handed_over(fabric), 4U);
+  move(fabric, trees[0]);
+  ASSERT_NO_FATAL_FAILURE(reduce(fabric, 2, trees[0], elsewhere));
+  EXPECT_EQ(handed_over(fabric), 4U);
 }
 
 // A worker that stalls, and rings that fill. ------------------------------------------------------
@@ -196,7 +268,7 @@ TEST(Steered, a_worker_that_stalls_costs_the_others_nothing_and_what_is_lost_is_
       fabric.workers().step(stalled);
       passed += fabric.root().receive_all();
     }
-    EXPECT_EQ(passed + lost, sent);
+    EXPECT_EQ(passed + lost + fabric.drops(0, core::DropReason::queue_full), sent);
   }
   EXPECT_EQ(eal().free_buffers(), buffers);
 }
