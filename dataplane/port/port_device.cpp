@@ -424,7 +424,8 @@ placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) c
           .ethertype = configuration_.policy.ethertype,
           .hashes_ipv4_addresses = (info.flow_type_rss_offloads & ipv4) != 0,
           .key_bytes = info.hash_key_size,
-          .table_entries = info.reta_size};
+          .table_entries = info.reta_size,
+          .rule_refused = TreeSteering::driver_has_rules(port_id_) ? "" : "it has no rules at all"};
 }
 
 /// Of a started device. False: it refused, `device` says so now, and it has to be set up again.

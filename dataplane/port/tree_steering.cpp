@@ -4,6 +4,7 @@
 #include "tributary/wire/byte_order.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include <rte_errno.h>
@@ -70,6 +71,29 @@ private:
   std::array<rte_flow_item, 3> items_{};
 };
 
+/// To a receive queue.
+class Actions {
+public:
+  explicit Actions(std::size_t queue) {
+    to_.index = static_cast<std::uint16_t>(queue);
+    list_[0] = {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &to_};
+    list_[1] = {.type = RTE_FLOW_ACTION_TYPE_END, .conf = nullptr};
+  }
+  Actions(const Actions&) = delete;
+  Actions& operator=(const Actions&) = delete;
+  [[nodiscard]] const rte_flow_action* list() const { return list_.data(); }
+
+private:
+  rte_flow_action_queue to_{};
+  std::array<rte_flow_action, 2> list_{};
+};
+
+const rte_flow_attr for_received = [] {
+  rte_flow_attr attributes{};
+  attributes.ingress = 1;
+  return attributes;
+}();
+
 std::string words_of(const rte_flow_error& error, int number) {
   return error.message != nullptr ? error.message : rte_strerror(number < 0 ? -number : number);
 }
@@ -87,6 +111,14 @@ TreeSteering::~TreeSteering() {
       rte_flow_destroy(port_id_, rule, &error);
     }
   }
+}
+
+bool TreeSteering::driver_has_rules(std::uint16_t port_id) {
+  const Pattern pattern(Bucket{0}, placement::ipv4_ethertype);
+  const Actions actions(0);
+  rte_flow_error error{};
+  return rte_flow_validate(port_id, &for_received, pattern.items(), actions.list(), &error) !=
+         -ENOSYS;
 }
 
 void TreeSteering::place(const placement::Placement& placement) {
@@ -111,15 +143,9 @@ void TreeSteering::set_rule(Bucket bucket, std::size_t queue) {
     error = {};
   }
   const Pattern pattern(bucket, ethertype_);
-  const rte_flow_action_queue to{.index = static_cast<std::uint16_t>(queue)};
-  const std::array<rte_flow_action, 2> actions{{
-      {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &to},
-      {.type = RTE_FLOW_ACTION_TYPE_END, .conf = nullptr},
-  }};
-  rte_flow_attr attributes{};
-  attributes.ingress = 1;
+  const Actions actions(queue);
   rules_[bucket.value] =
-      rte_flow_create(port_id_, &attributes, pattern.items(), actions.data(), &error);
+      rte_flow_create(port_id_, &for_received, pattern.items(), actions.list(), &error);
   is_set_[bucket.value] = rules_[bucket.value] != nullptr;
   if (!is_set_[bucket.value]) {
     why_refused_ = words_of(error, rte_errno);
