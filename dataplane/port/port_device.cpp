@@ -137,7 +137,8 @@ PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_
                        std::uint16_t workers, bool sorted)
     : configuration_(configuration), eal_(eal), queues_(queues),
       workers_(may_share(configuration) ? workers : std::uint16_t{1}), receive_queues_(queues) {
-  if (sorted && workers_ > 1 && configuration.kind == config::PortKind::ring) {
+  if (workers_ > 1 && ((sorted && configuration.kind == config::PortKind::ring) ||
+                       configuration.has_queue_files())) {
     choice_.how = placement::Steering::sorted;
     receive_queues_ = workers_;
   }
@@ -224,7 +225,7 @@ void PortDevice::probe() {
   }
 
   InterfaceFacts facts;
-  facts.queue_pairs = queues_;
+  facts.queue_pairs = receive_queues_;
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
@@ -377,22 +378,14 @@ void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
   must(error, "set its receive queue up");
 }
 
-/// With each worker's own receive queue, if the device can be steered: which some drivers reveal only
-/// when they are asked, after the start.
 void PortDevice::configure() {
   rte_eth_dev_info info{};
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
-  placement::DeviceAbilities device = abilities(info);
-  do {
-    choice_ = opened_ && !steered_ ? placement::SteeringChoice{.why = choice_.why}
-                                   : placement::choose_steering(device);
-    if (opened_ && steered_ && choice_.how == placement::Steering::hand_over) {
-      throw PortError(fmt::format("the NIC that is there now cannot bring frames to the workers, "
-                                  "which poll a queue each: {}; restart the switch",
-                                  choice_.why));
-    }
+  if (choice_.how == placement::Steering::sorted) {
     set_up(info);
-  } while (!steer(device));
+  } else {
+    set_up_and_steer(info);
+  }
   if (configuration_.kind == config::PortKind::pci) {
     must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
     if (configuration_.has_edge()) {
@@ -410,6 +403,22 @@ void PortDevice::configure() {
   if (rte_eth_macaddr_get(port_id_, &address) == 0) {
     std::memcpy(mac_.data(), address.addr_bytes, mac_.size());
   }
+}
+
+/// With each worker's own receive queue, if the device can be steered: which some drivers reveal only
+/// when they are asked, after the start.
+void PortDevice::set_up_and_steer(const rte_eth_dev_info& info) {
+  placement::DeviceAbilities device = abilities(info);
+  do {
+    choice_ = opened_ && !steered_ ? placement::SteeringChoice{.why = choice_.why}
+                                   : placement::choose_steering(device);
+    if (opened_ && steered_ && choice_.how == placement::Steering::hand_over) {
+      throw PortError(fmt::format("the NIC that is there now cannot bring frames to the workers, "
+                                  "which poll a queue each: {}; restart the switch",
+                                  choice_.why));
+    }
+    set_up(info);
+  } while (!steer(device));
 }
 
 placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) const {

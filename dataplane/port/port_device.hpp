@@ -183,6 +183,7 @@ private:
   void probe();
   void find_nic();
   void configure();
+  void set_up_and_steer(const rte_eth_dev_info& info);
   void set_up(const rte_eth_dev_info& info);
   [[nodiscard]] placement::DeviceAbilities abilities(const rte_eth_dev_info& info) const;
   bool steer(placement::DeviceAbilities& device);
