@@ -62,6 +62,7 @@ struct Options {
   bool traced = false;
   bool one_queue = false;
   bool unsorted = false;
+  bool by_tree = false;
   std::uint64_t seed = 1;
   double lines = 3.25;
   double subtotal_lines = 2.25;
@@ -185,7 +186,8 @@ int measure(const Options& options, wire::Opcode op) {
                 .skewed = options.skewed,
                 .traced = options.traced,
                 .own_queues = !options.one_queue,
-                .sorted = !options.unsorted && !options.one_queue,
+                .sorted = !options.unsorted && !options.one_queue && !options.by_tree,
+                .placed = options.by_tree,
                 .seed = options.seed});
   }
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
@@ -245,6 +247,9 @@ int main(int argc, char** argv) {
       "--unsorted", options.unsorted,
       "ports have one receive queue, whose worker hands over what is not its own; otherwise "
       "each worker has one, to which the frames of its trees come, as from a NIC");
+  app.add_flag("--by-tree", options.by_tree,
+               "as --unsorted, but trees are placed on workers, and frames are handed over one by "
+               "one instead of as partial aggregates");
   app.add_option("--seed", options.seed, "of those orders");
   app.add_option("--lines", options.lines, "model: cache lines that a frame moves that crosses");
   app.add_option("--subtotal-lines", options.subtotal_lines, "model: cache lines of a subtotal");

@@ -48,6 +48,7 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
   static unsigned stars = 0;
   worker::SwitchPlan plan;
   plan.name = "bench";
+  plan.placed = traffic_.placed;
   core::TablesBuilder builder;
   const auto must = [](const std::string& problem) {
     if (!problem.empty()) {
@@ -117,7 +118,7 @@ void Star::put(port::PortDevice& device, const std::vector<wire::ReductionFrame>
 }
 
 std::uint16_t Star::queue_of(TreeNumber tree) const {
-  const placement::Placement* const placement = group_->placement(0);
+  const placement::Placement* const placement = traffic_.sorted ? group_->placement(0) : nullptr;
   return placement != nullptr ? static_cast<std::uint16_t>(placement->worker_of(tree))
                               : std::uint16_t{0};
 }

@@ -35,6 +35,8 @@ struct Traffic {
   bool own_queues = true;
   /// Each worker has its own receive queue at each port, and frames come to their tree's worker.
   bool sorted = true;
+  /// Trees are placed on workers even if it does not: then ports hand over by tree.
+  bool placed = false;
   std::uint64_t seed = 1;
 };
 

@@ -138,7 +138,8 @@ void WorkerGroup::distribute() {
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
       owners.push_back((whole_switches ? s : dealt++) % count);
     }
-    const bool steered = std::ranges::any_of(switches_[s].ports, &port::PortDevice::steered);
+    const bool steered =
+        switches_[s].placed || std::ranges::any_of(switches_[s].ports, &port::PortDevice::steered);
     const bool counts_by_port =
         switches_[s].settings.descriptors_per_engine < reduction_keys; // engine_home.hpp
     balancers_.push_back(steered && !whole_switches && !counts_by_port

@@ -20,6 +20,7 @@
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/placement/placement.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/capture.hpp"
@@ -48,6 +49,7 @@ struct SwitchPlan {
   std::uint64_t guid = 0;               ///< of the switch, in link hellos
   std::uint16_t ethertype = wire::default_ethertype;
   std::shared_ptr<const core::Tables> tables;
+  bool placed = false; ///< trees are placed on workers even if no port is steered
 };
 
 class WorkerGroup {
