@@ -186,6 +186,12 @@ void check_cores(const Examination& of) {
   const config::Process& process = of.configuration.process;
   const CpuSet cores(process.cores.begin(), process.cores.end());
   const CpuSet online = of.files.cpus(fmt::format("{}/online", cpu_directory));
+  if (!online.empty() && process.workers > online.size()) {
+    of.add("cores", {}, Verdict::advice,
+           fmt::format("{} workers share {} cores, and two of them on one core starve each other: "
+                       "make `workers` {}",
+                       process.workers, online.size(), online.size()));
+  }
   if (cores.empty()) {
     if (of.has_port(config::PortKind::pci) || process.poll == config::Poll::busy) {
       of.add("cores", {}, Verdict::advice,

@@ -559,7 +559,9 @@ bool Worker::take_handoffs() {
         }
         statistics_.frames.add(run);
         if (part.placement) { // another worker may have got the tree since they were handed over
-          steer(part, first.port, frames.data(), run, Seen(pool_, frames.data(), run));
+          Seen seen(pool_, frames.data(), run);
+          fetch(seen.ready_views());
+          steer(part, first.port, frames.data(), run, std::move(seen));
         } else {
           process(part, first.port, frames.data(), run);
         }
