@@ -188,9 +188,10 @@ void check_cores(const Examination& of) {
   const CpuSet online = of.files.cpus(fmt::format("{}/online", cpu_directory));
   if (!online.empty() && process.workers > online.size()) {
     of.add("cores", {}, Verdict::advice,
-           fmt::format("{} workers share {} cores, and two of them on one core starve each other: "
+           fmt::format("{} workers share {} core{}, and two of them on one core starve each other: "
                        "make `workers` {}",
-                       process.workers, online.size(), online.size()));
+                       process.workers, online.size(), online.size() == 1 ? "" : "s",
+                       online.size()));
   }
   if (cores.empty()) {
     if (of.has_port(config::PortKind::pci) || process.poll == config::Poll::busy) {
