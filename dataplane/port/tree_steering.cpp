@@ -28,8 +28,8 @@ class Pattern {
 public:
   Pattern(Bucket bucket, std::uint16_t ethertype) {
     const placement::AddressMatch match = placement::match_of(bucket);
-    wire::store_be(reinterpret_cast<std::byte*>(value_.data()), match.value);
-    wire::store_be(reinterpret_cast<std::byte*>(mask_.data()), match.mask);
+    wire::store_be<std::uint32_t>(reinterpret_cast<std::byte*>(value_.data()), match.value);
+    wire::store_be<std::uint32_t>(reinterpret_cast<std::byte*>(mask_.data()), match.mask);
     eth_.type = rte_cpu_to_be_16(ethertype);
     eth_mask_.type = 0xFFFF;
     items_[0] = {
