@@ -55,8 +55,8 @@ struct Port {
   std::string role = "server"; ///< memif: server or client
   std::uint32_t memif_id = 0;
   std::string ring; ///< ring: a name; the two ports of the process that share it are joined
-  /// pcap: frames to receive; empty receives nothing. With `queue_mark` a file for each worker, with
-  /// the worker's number instead of the mark.
+  /// pcap: frames to receive; empty receives nothing. With `queue_mark` a file for each worker,
+  /// with the worker's number instead of the mark.
   std::string rx_file;
   std::string tx_file; ///< pcap: where sent frames go; empty discards them. Likewise.
   bool repeat = false; ///< pcap: start over at the end of rx_file

@@ -1,5 +1,5 @@
-// The state of some trees' engines on its way from one core to another, when a worker gives trees to
-// another one.
+// The state of some trees' engines on its way from one core to another, when a worker gives trees
+// to another one.
 //
 // It is all that the engines know of each reduction: what they hold and wait for, until when, which
 // ports they counted, which sequence ended last; and of trees with in-switch results what they last
@@ -30,7 +30,7 @@ struct EngineState {
     InSwitchRecord in_switch;    ///< of a tree with in-switch results
     std::vector<std::byte> kept; ///< the vector of its last result, if that was wide
   };
-  /// Of the tables by which the trees have their places in slot memory.
+  /// The version of the tables by which the trees have their places in slot memory.
   std::uint64_t tables_version = 0;
   std::vector<Reduction> reductions;
 };

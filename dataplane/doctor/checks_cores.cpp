@@ -152,8 +152,8 @@ void check_nodes(const Examination& of, const CpuSet& cores) {
       });
 }
 
-/// How frames of trees come to their workers, as far as the file says; the driver has the last word,
-/// and `show ports` reports it.
+/// How frames of trees come to their workers, as far as the file says; the driver has the last
+/// word, and `show ports` reports it.
 void check_steering(const Examination& of) {
   using config::PortKind;
   const std::uint32_t workers = of.configuration.process.workers;

@@ -5,8 +5,8 @@
 //   a hello         the worker of the port, which watches the link
 //   any other       the worker that received it
 //
-// A frame that only looks like one of these is processed wherever it comes: the decision about it is
-// the same at all workers.
+// A frame that only looks like one of these is processed wherever it comes: the decision about it
+// is the same at all workers.
 #pragma once
 
 #include "dataplane/placement/placement.hpp"

@@ -8,14 +8,14 @@
 //
 //   1  the busiest worker is busy for 70 % of its time at least, and for a fifth more than the
 //      idlest
-//   2  with the bucket the idlest stays a tenth below what the busiest has now; of those buckets the
-//      largest moves
+//   2  with the bucket the idlest stays a tenth below what the busiest has now; of those buckets
+//      the largest moves
 //   3  a bucket that is more than half of the busiest worker's load stays, and others leave: so a
 //      hot tree gets a worker to itself, and its frames are not disturbed
 //   4  a bucket that moved, or could not, stays for ten seconds
 //
-// Each move lowers the sum of the squares of the workers' loads, so with a load that does not change
-// moves end.
+// Each move lowers the sum of the squares of the workers' loads, so with a load that does not
+// change moves end.
 //
 // Pure: deterministic, no clock. Used by the control thread; it allocates.
 #pragma once

@@ -2,8 +2,8 @@
 //
 // NICs compute Toeplitz' hash of source and destination address, 64 bits, and take its lowest bits
 // as an index of the indirection table. Input bit i (0: the first one on the wire) contributes the
-// key's bits i to i + 31 to the hash, so bit 31 - n of the hash (n: from the lowest) is the sum over
-// all i of (input bit i) * (key bit i + 31 - n).
+// key's bits i to i + 31 to the hash, the first of them to its highest bit. So hash bit n (0: the
+// lowest) is the sum over all i of (input bit i) * (key bit i + 31 - n).
 //
 //   A key with a single one bit at position k: hash bit n is input bit k - 31 + n. The destination
 //   address is at input bits 32 to 63, and its bits 9 to 3, the bucket, are at 54 to 60. So k = 85

@@ -405,8 +405,8 @@ void PortDevice::configure() {
   }
 }
 
-/// With each worker's own receive queue, if the device can be steered: which some drivers reveal only
-/// when they are asked, after the start.
+/// With each worker's own receive queue, if the device can be steered: which some drivers reveal
+/// only when they are asked, after the start.
 void PortDevice::set_up_and_steer(const rte_eth_dev_info& info) {
   placement::DeviceAbilities device = abilities(info);
   do {
@@ -437,7 +437,8 @@ placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) c
           .rule_refused = TreeSteering::driver_has_rules(port_id_) ? "" : "it has no rules at all"};
 }
 
-/// Of a started device. False: it refused, `device` says so now, and it has to be set up again.
+/// Requires a started device. False: it refused, `device` says so now, and it has to be set up
+/// again.
 bool PortDevice::steer(placement::DeviceAbilities& device) {
   if (choice_.how == placement::Steering::hand_over) {
     return true;

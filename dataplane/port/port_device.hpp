@@ -22,11 +22,11 @@
 //
 // A switch's port has one owner, which polls all receive queues, as many as the kernel interface
 // spreads frames over (1 for all other kinds), and sends on one transmit queue. But where no
-// decision needs all waiting frames in one place (transmit_queues.hpp), each worker has queues of its
-// own: a transmit queue, if the device has that many beside the receive queues (queue_plan.hpp); and
-// a receive queue, if the device can bring the frames of a worker's trees there
-// (dataplane/placement/port_steering.hpp). The generator shares a port among several owners, each
-// with queues of its own: pci, af_xdp, af_packet and null can have several pairs.
+// decision needs all waiting frames in one place (transmit_queues.hpp), each worker has queues of
+// its own: a transmit queue, if the device has that many beside the receive queues
+// (queue_plan.hpp); and a receive queue, if the device can bring the frames of a worker's trees
+// there (dataplane/placement/port_steering.hpp). The generator shares a port among several owners,
+// each with queues of its own: pci, af_xdp, af_packet and null can have several pairs.
 //
 // Closing a port returns all buffers that its device held, including those that DPDK's AF_XDP
 // driver leaks (af_xdp_rings.hpp), so that a port can be reopened any number of times.
@@ -75,12 +75,11 @@ constexpr std::string_view name_of(LinkState s) {
 
 class PortDevice {
 public:
-  /// `queues`: pairs of a receive and a transmit queue, one per owner. `workers`: those that request
-  /// a transmit and a receive queue each; see `transmit_queues` and `steering`. `sorted`: a ring
-  /// port's receive queues are the other end's lanes, whose sender knows the workers. Throws
-  /// PortError: a missing interface, a
-  /// missing privilege, an interface that another XDP program holds, a device that DPDK cannot open
-  /// or that has too few queues.
+  /// `queues`: pairs of a receive and a transmit queue, one per owner. `workers`: those that
+  /// request a transmit and a receive queue each; see `transmit_queues` and `steering`. `sorted`: a
+  /// ring port's receive queues are the other end's lanes, whose sender knows the workers. Throws
+  /// PortError: a missing interface, a missing privilege, an interface that another XDP program
+  /// holds, a device that DPDK cannot open or that has too few queues.
   PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues = 1,
              std::uint16_t workers = 1, bool sorted = false);
   ~PortDevice();

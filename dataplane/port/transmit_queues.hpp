@@ -31,8 +31,8 @@ inline bool may_share(const config::Port& port) {
   return false;
 }
 
-/// The number of transmit queues requested from a port's device, and of receive queues if frames can
-/// be steered to them.
+/// The number of transmit queues requested from a port's device, and of receive queues if frames
+/// can be steered to them.
 inline std::uint16_t wanted_senders(const config::Port& port, std::uint32_t workers,
                                     std::size_t switches) {
   return static_cast<std::uint16_t>(

@@ -22,8 +22,8 @@ using placement::Steering;
 /// Offset of the destination address in the fabric header, as in IPv4's.
 constexpr std::int32_t address_offset = 16;
 
-/// The frames of a bucket, as a driver takes it: by the IPv4 destination if the EtherType makes NICs
-/// read the fabric header as IPv4, else by four bytes at their place.
+/// The frames of a bucket, as a driver takes it: by the IPv4 destination if the EtherType makes
+/// NICs read the fabric header as IPv4, else by four bytes at their place.
 class Pattern {
 public:
   Pattern(Bucket bucket, std::uint16_t ethertype) {

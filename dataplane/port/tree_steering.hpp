@@ -30,8 +30,8 @@ public:
   TreeSteering(const TreeSteering&) = delete;
   TreeSteering& operator=(const TreeSteering&) = delete;
 
-  /// Whether the driver has rules at all; the device need not be configured. If it has none, a start
-  /// with more queues than will be used can be saved.
+  /// Whether the driver has rules at all; the device need not be configured. If it has none, a
+  /// start with more queues than will be used can be saved.
   [[nodiscard]] static bool driver_has_rules(std::uint16_t port_id);
 
   /// Steers all buckets as placed; changes only what differs from the last call.

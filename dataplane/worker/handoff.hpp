@@ -2,9 +2,9 @@
 // single producer, single consumer, no lock.
 //
 // A frame crosses for one of two reasons: it belongs to the other worker (`process`), or its egress
-// port does (`transmit`). Where engines are at ports, contributions to one reduction cross together, combined
-// (`subtotal`, core/subtotal.hpp). Frames that do not fit are dropped, and counted as
-// `handoff_full` by the sending worker.
+// port does (`transmit`). Where engines are at ports, contributions to one reduction cross
+// together, combined (`subtotal`, core/subtotal.hpp). Frames that do not fit are dropped, and
+// counted as `handoff_full` by the sending worker.
 //
 // Cache lines. No line is written by two workers, except for a ring's own two indices and the lines
 // of its items, which is how they cross: everything here begins at a line of its own, and boost

@@ -14,11 +14,11 @@
 // burst of each port, take what other workers and the control thread handed over, expire timers,
 // send what was collected and what waits, and sleep if there was no work (idle_backoff.hpp).
 //
-// A worker that runs a whole switch hands nothing over. Where ports bring the frames of a tree to its
-// worker (port_device.hpp), each worker polls a receive queue of its own of each such port, and what
-// came elsewhere nevertheless is handed over (dataplane/placement/frame_owner.hpp). Where no port
-// does, engines are at ports (core/engine_home.hpp): then workers combine the contributions of an
-// iteration for an engine elsewhere, and hand the result over (subtotal.hpp).
+// A worker that runs a whole switch hands nothing over. Where ports bring the frames of a tree to
+// its worker (port_device.hpp), each worker polls a receive queue of its own of each such port, and
+// what came elsewhere nevertheless is handed over (dataplane/placement/frame_owner.hpp). Where no
+// port does, engines are at ports (core/engine_home.hpp): then workers combine the contributions of
+// an iteration for an engine elsewhere, and hand the result over (subtotal.hpp).
 //
 // Shared buffers. A buffer with several references (a multicast that came through a ring link of
 // this process) is only read while it travels down; before it goes up a tree, where the core may
@@ -160,8 +160,8 @@ public:
   // Any thread.
 
   [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
-  /// Work of a bucket's frames, and of all others, in lines of 64 bytes: a sample. Requires a switch
-  /// whose trees are placed.
+  /// Work of a bucket's frames, and of all others, in lines of 64 bytes: a sample. Requires a
+  /// switch whose trees are placed.
   [[nodiscard]] std::uint64_t work_of(std::size_t switch_index, placement::Bucket bucket) const {
     return part_of(switch_index)->work[bucket.value].read();
   }
@@ -215,7 +215,7 @@ private:
     std::uint64_t stuck_changes = 0;                           ///< last value given to the core
     PortSet carriers;                                          ///< last state given to `links`
     PortSet owned;                                             ///< ports that are here
-    /// Of trees; none: engines are at ports.
+    /// Where trees are; none: engines are at ports.
     std::optional<placement::Placement> placement;
     std::array<core::Counter, placement::bucket_count> work{}; ///< by bucket, sampled
     core::Counter other_work;                                  ///< of frames without a bucket

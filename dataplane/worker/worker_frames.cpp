@@ -200,8 +200,9 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
   }
 }
 
-/// Hands over the frames of a burst that belong to other workers; moves the others to the front, and
-/// returns how many. `seen` is updated for those that stay: where the port is steered, mostly all.
+/// Hands over the frames of a burst that belong to other workers; moves the others to the front,
+/// and returns how many. `seen` is updated for those that stay: where the port is steered, mostly
+/// all.
 std::uint16_t Worker::keep_own_trees(Part& part, PortNumber in, rte_mbuf** frames,
                                      std::uint16_t count, Seen& seen) {
   const std::uint16_t ready = seen.ready;

@@ -86,8 +86,8 @@ public:
   /// Moves a bucket of trees of a switch that has a placement, while frames flow. Waits for the
   /// workers.
   void move(std::size_t switch_index, const placement::Move& move);
-  /// Moves trees from busy workers to idle ones, by the rules of placement::Balancer. Call it often;
-  /// it acts once a second.
+  /// Moves trees from busy workers to idle ones, by the rules of placement::Balancer. Call it
+  /// often; it acts once a second.
   void balance();
 
   /// Every frame that a worker processes after this returns uses the new snapshots. Waits for the
@@ -216,7 +216,7 @@ private:
   std::vector<std::vector<std::size_t>> owners_; ///< [switch][port] -> worker
   /// By switch; null: engines are at ports.
   std::vector<std::unique_ptr<placement::Balancer>> balancers_;
-  /// Of a switch, up to the last call of `balance`.
+  /// Counts of a switch up to the last call of `balance`.
   struct Measured {
     explicit Measured(std::size_t workers) : others(workers) {}
     std::array<std::uint64_t, placement::bucket_count> buckets{}; ///< work

@@ -34,8 +34,8 @@ std::size_t WorkerGroup::worker_for(std::size_t switch_index, PortNumber in,
   return worker;
 }
 
-/// Makes each worker poll its own receive queue of a port, if it has one; or the port's worker all of
-/// them. Those that stop do so first: a queue is never polled by two workers.
+/// Makes each worker poll its own receive queue of a port, if it has one; or the port's worker all
+/// of them. Those that stop do so first: a queue is never polled by two workers.
 void WorkerGroup::poll_directly(std::size_t switch_index, PortNumber port, bool directly) {
   if (placement(switch_index) == nullptr || !switches_[switch_index].ports[port.value]->steered()) {
     return;
@@ -58,9 +58,9 @@ void WorkerGroup::poll_directly(std::size_t switch_index, PortNumber port, bool 
   }
 }
 
-/// Loses nothing, and needs no pause between reductions: the state of the engines goes first. Frames
-/// that the old worker hands over meanwhile wait in the ring, which the new one reads once it has the
-/// state; those of third workers go by the old one until these know.
+/// Loses nothing, and needs no pause between reductions: the state of the engines goes first.
+/// Frames that the old worker hands over meanwhile wait in the ring, which the new one reads once
+/// it has the state; those of third workers go by the old one until these know.
 void WorkerGroup::move(std::size_t switch_index, const placement::Move& move) {
   Worker& from = *workers_[move.from];
   Worker& to = *workers_[move.to];

@@ -10,8 +10,9 @@
 //           each poll ends with expire(), what the queues may send, and the pauses that are due;
 //           the next one is due at next_deadline(), when a link is free, or a pause is over
 //
-// With `placed` trees are placed on workers, and may move: a port has a receive queue for each worker,
-// and a NIC that brings a tree's frames to its worker's, as soon as it has learned of a move.
+// With `placed` trees are placed on workers, and may move: a port has a receive queue for each
+// worker, and a NIC that brings a tree's frames to its worker's, as soon as it has learned of a
+// move.
 //
 // It also checks the core: forwarded frames must be unchanged, a damaged header must not be
 // accepted, every frame is accounted for, and each decision, descriptor and counter follows the

@@ -23,7 +23,8 @@ TEST(PortSteering, takes_the_hash_where_it_can_be_the_bucket) {
   EXPECT_EQ(choose_steering(able()).why, "");
 }
 
-/// Each ability that a hash needs, taken away: then rules, and where those are refused, both reasons.
+/// Each ability that a hash needs, taken away: then rules, and where those are refused, both
+/// reasons.
 TEST(PortSteering, takes_rules_otherwise_and_hands_over_where_they_are_refused) {
   struct Case {
     const char* names;

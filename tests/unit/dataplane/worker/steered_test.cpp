@@ -1,5 +1,5 @@
-// Ports with a receive queue for each worker, to which the frames of the worker's trees come: here the
-// sender chooses the queue, as a NIC's rules or hash do.
+// Ports with a receive queue for each worker, to which the frames of the worker's trees come: here
+// the sender chooses the queue, as a NIC's rules or hash do.
 #include "tests/unit/dataplane/worker/fabric.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t ports = 4;
 constexpr std::uint16_t queues = 2;
 constexpr PortSet all_ports = PortSet::first(ports);
-/// One tree of each worker, with two endpoints behind port 3: so any number of contributions may come
-/// by each port.
+/// One tree of each worker, with two endpoints behind port 3: so any number of contributions may
+/// come by each port.
 constexpr std::array<TreeNumber, 2> trees{TreeNumber{6}, TreeNumber{7}};
 
 std::shared_ptr<const core::Tables> two_trees() {
@@ -53,8 +53,8 @@ void expect_result(Fabric& fabric, std::uint32_t sequence, TreeNumber t) {
   EXPECT_EQ(result->payload[0], 6U);
 }
 
-/// One reduction of a tree, whose frames come to that queue of each port; of ports without queues of
-/// their own to the only one.
+/// One reduction of a tree, whose frames come to that queue of each port; of ports without queues
+/// of their own to the only one.
 void reduce(Fabric& fabric, std::uint32_t sequence, TreeNumber t, std::uint16_t queue,
             PortSet sorted = all_ports) {
   const auto lane = [&](std::uint8_t port) {
