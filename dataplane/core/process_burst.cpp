@@ -113,6 +113,12 @@ std::uint64_t word_bytes_of(const std::byte* portals) {
 
 } // namespace
 
+/// End of the frames of a run for which the lines of a later one are fetched: none with few trees.
+const FrameView* SwitchCore::end_of_line_lookahead(std::span<const FrameView> run) const {
+  const bool cached = tables_->tree_count() <= most_cached_trees;
+  return run.data() + run.size() - (cached ? run.size() : std::min(run.size(), line_lookahead));
+}
+
 /// The first pass. A function of its own, as the second is: together they need more registers than
 /// there are, and each frame would pay for what the other pass keeps.
 template <bool default_policy>
@@ -237,9 +243,7 @@ template <bool default_policy>
 /// Leading contributions of one operation and one count; returns their number, and which completed
 /// something. This is the fast path: it checks in few comparisons whether the frame is what
 /// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
-///
-/// `uncached`: whether there are enough trees that their lines have to be prefetched.
-template <bool default_policy, bool uncached, wire::Opcode op>
+template <bool default_policy, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
                                                             Decision* decisions) {
@@ -261,7 +265,7 @@ template <bool default_policy, bool uncached, wire::Opcode op>
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
-  const FrameView* const lines_end = end - std::min(run.size(), line_lookahead);
+  const FrameView* const lines_end = core.end_of_line_lookahead(run);
   const FrameView* counted = run.data(); // the frames before it are counted, by engine
   const FrameView* frame = counted;
   Places others;
@@ -276,8 +280,7 @@ template <bool default_policy, bool uncached, wire::Opcode op>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    if (ReductionKey ahead;
-        uncached && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+    if (ReductionKey ahead; frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
     }
@@ -367,8 +370,8 @@ template <bool default_policy, bool uncached, wire::Opcode op>
 }
 
 /// Leading reduction frames from the parent, mostly arms; returns their number. Arms of free
-/// descriptors have a fast path of their own. `uncached`: as above.
-template <bool default_policy, bool uncached>
+/// descriptors have a fast path of their own.
+template <bool default_policy>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
                                                                 TimeNs now, Decision* decisions) {
@@ -385,14 +388,13 @@ template <bool default_policy, bool uncached>
   ReductionEngines::Arms arms(engines_);
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
-  const FrameView* const lines_end = end - std::min(run.size(), line_lookahead);
+  const FrameView* const lines_end = end_of_line_lookahead(run);
   const FrameView* frame = run.data();
   for (; frame != end; ++frame, ++decisions) {
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    if (ReductionKey ahead;
-        uncached && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+    if (ReductionKey ahead; frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
       engines_.deadlines().prefetch(ahead);
@@ -461,24 +463,17 @@ template <bool default_policy>
                                                          std::span<const FrameView> run, TimeNs now,
                                                          Decision* decisions) {
   using Contribute = Run (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
-  using ByOpcode = std::array<Contribute, wire::opcode_count>;
-  constexpr auto by_opcode =
-      []<bool uncached, std::size_t... i>(std::bool_constant<uncached>, std::index_sequence<i...>) {
-    ByOpcode table{};
+  static constexpr auto contribute = []<std::size_t... i>(std::index_sequence<i...>) {
+    std::array<Contribute, wire::opcode_count> table{};
     ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          contribute_run<default_policy, uncached, wire::all_opcodes[i]>),
+          contribute_run<default_policy, wire::all_opcodes[i]>),
      ...);
     return table;
-  };
-  constexpr auto all = std::make_index_sequence<std::size(wire::all_opcodes)>();
-  // With few trees this saves the prefetch of each frame. Ports have the default ingress policy.
-  static constexpr ByOpcode of_cached_trees = by_opcode(std::bool_constant<!default_policy>(), all);
-  static constexpr ByOpcode of_uncached_trees = by_opcode(std::true_type(), all);
+  }
+  (std::make_index_sequence<std::size(wire::all_opcodes)>());
 
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
-  const bool cached = tables.tree_count() <= most_cached_trees;
-  const ByOpcode& contribute = cached ? of_cached_trees : of_uncached_trees;
   Run taken;
   std::size_t& done = taken.count;
   while (done != run.size() && check.may_be_reduction(run[done])) {
@@ -487,10 +482,7 @@ template <bool default_policy>
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
     if (tables.tree_of_low_id(key_of_frame(frame.data)).parent == in) {
-      more.count =
-          cached ? arm_run<default_policy, !default_policy>(in, run.subspan(done), now,
-                                                            decisions + done)
-                 : arm_run<default_policy, true>(in, run.subspan(done), now, decisions + done);
+      more.count = arm_run<default_policy>(in, run.subspan(done), now, decisions + done);
       more.others = Places::first(more.count);
     } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),

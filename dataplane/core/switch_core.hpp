@@ -209,10 +209,11 @@ private:
   PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
   template <bool default_policy>
   Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
-  template <bool default_policy, bool uncached, wire::Opcode op>
+  [[nodiscard]] const FrameView* end_of_line_lookahead(std::span<const FrameView> run) const;
+  template <bool default_policy, wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
-  template <bool default_policy, bool uncached>
+  template <bool default_policy>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
   template <bool default_policy>
