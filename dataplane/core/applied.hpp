@@ -52,42 +52,6 @@ inline constexpr auto combine_by_opcode = []<std::size_t... i>(std::index_sequen
 }
 (std::make_index_sequence<std::size(wire::all_opcodes)>());
 
-/// Counter increments of a burst that nearly every frame makes: summed here while the engine stays
-/// the same, added when it changes and at the end.
-class SwitchCore::BurstCounts {
-public:
-  explicit BurstCounts(Counters& counters) : counters_(counters) {}
-  BurstCounts(const BurstCounts&) = delete;
-  BurstCounts& operator=(const BurstCounts&) = delete;
-  ~BurstCounts() { flush(); }
-
-  void contribution(PortNumber engine) {
-    if (engine != engine_) {
-      flush();
-      engine_ = engine;
-    }
-    ++contributions_;
-  }
-
-private:
-  void flush() {
-    if (contributions_ != 0) {
-      counters_.engines[engine_.value].contributions.add(contributions_);
-      contributions_ = 0;
-    }
-  }
-
-  Counters& counters_;
-  PortNumber engine_ = no_port;
-  std::uint64_t contributions_ = 0;
-};
-
-/// The same for a single frame.
-struct SwitchCore::FrameCounts {
-  Counters& counters;
-  void contribution(PortNumber engine) const { counters.engines[engine.value].contributions.add(); }
-};
-
 /// Carries out decisions. The observing calls do nothing.
 class SwitchCore::Applied {
 public:
@@ -132,21 +96,15 @@ public:
     core_->engines_.count_passing(key, carried, in);
   }
 
-  template <typename Counts>
   ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
-                            std::uint64_t packed, Counts& counts) const {
+                            std::uint64_t packed) const {
     const wire::ReductionWord word = wire::unpack(packed);
     Descriptor& d = core_->engines_.descriptor(key);
     d.signature += wire::signature_of(p);
     d.accumulator.contributions += word.count;
-    counts.contribution(entry.parent);
+    core_->counters_->engines[entry.parent.value].contributions.add();
     combine_by_opcode[word.op](d.accumulator, p, packed, core_->settings_.nan_mode);
     return d.accumulator.contributions;
-  }
-  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
-                                  std::uint64_t packed) const {
-    FrameCounts counts{*core_->counters_};
-    return combine(key, entry, p, packed, counts);
   }
   /// A contribution of another opcode or form than the data held.
   ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,

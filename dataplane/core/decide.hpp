@@ -1,7 +1,7 @@
 // What a frame is checked for, and what becomes of it: written once, for the core and for
 // `explain`.
 //
-//     decide(effects, tables, in, frame, what, guarded, from, counts, now)   a PackedDecision
+//     decide(effects, tables, in, frame, what, guarded, from, now)   a PackedDecision
 //
 // Deciding and doing are separated by `Effects`, a small value that knows the core:
 //
@@ -119,10 +119,10 @@ complete(Effects effects, const FrameView& frame, ReductionKey key, const Multic
 /// All other cases make the match word differ: a tree without reductions is never armed, and an arm
 /// carries its bit. `one_endpoint`: whether exactly one endpoint is behind the port, the only one
 /// in `from`. `upward` handles the rest; nothing has changed by then.
-template <typename Effects, typename Counts>
+template <typename Effects>
 [[gnu::always_inline]] inline bool
 combined(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
-         bool one_endpoint, PortSet from, Counts& counts, PackedDecision& decision) {
+         bool one_endpoint, PortSet from, PackedDecision& decision) {
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
@@ -140,7 +140,7 @@ combined(Effects effects, const FrameView& frame, ReductionKey key, const Multic
     effects.count_port(key, PortSet(counted.bits() | from.bits()));
   }
   decision = absorbed();
-  const ContributionCount total = effects.combine(key, entry, p, packed, counts);
+  const ContributionCount total = effects.combine(key, entry, p, packed);
   if (total >= entry.wait_count) [[unlikely]] {
     decision = complete(effects, frame, key, entry, total);
   }
@@ -406,17 +406,17 @@ template <typename Effects>
   return decide_apart(effects, in, frame, what);
 }
 
-template <typename Effects, typename Counts>
+template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
                                              Classified what, bool guarded, PortSet from,
-                                             Counts& counts, TimeNs now);
+                                             TimeNs now);
 
-/// `guarded`: whether the port has a source guard. `from`: a set of that port alone. `counts`: what
-/// `combine` adds to for the whole burst. These and the tables are the same for a burst.
-template <typename Effects, typename Counts>
+/// `guarded`: whether the port has a source guard. `from`: a set of that port alone. These and the
+/// tables are the same for a burst.
+template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision
 decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& frame,
-       Classified what, bool guarded, PortSet from, Counts& counts, TimeNs now) {
+       Classified what, bool guarded, PortSet from, TimeNs now) {
   if (what.kind() == FrameKind::reduction) [[likely]] {
     const ReductionKey key = what.key();
     const MulticastEntry& entry = tables.tree_of_low_id(key);
@@ -424,7 +424,7 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
       effects.on_reduction(key, entry, Direction::up);
       const bool one_endpoint = guarded | entry.one_behind_each;
       PackedDecision decision;
-      return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
+      return combined(effects, frame, key, entry, one_endpoint, from, decision)
                  ? decision
                  : begun(effects, in, frame, key, entry, one_endpoint);
     }
@@ -436,7 +436,7 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
     return decide_apart(effects, in, frame, what);
   }
   if (what.kind() == FrameKind::wide) [[unlikely]] {
-    return decide_wide(effects, in, frame, what, guarded, from, counts, now);
+    return decide_wide(effects, in, frame, what, guarded, from, now);
   }
   return decide_plain(effects, tables, in, frame, what);
 }

@@ -316,9 +316,6 @@ private:
   std::vector<std::string> steps_;
 };
 
-/// What `combine` adds to in a burst; empty here.
-struct NoCounts {};
-
 /// The effects of a dry run: none. It notes each step.
 class DryRun {
 public:
@@ -351,11 +348,7 @@ public:
   void count_passing(ReductionKey /*key*/, MatchWord /*carried*/, PortNumber /*in*/) const {}
 
   ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* /*p*/,
-                            std::uint64_t packed, NoCounts& /*counts*/) const {
-    return taken(key, entry, packed);
-  }
-  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry,
-                                  const std::byte* /*p*/, std::uint64_t packed) const {
+                            std::uint64_t packed) const {
     return taken(key, entry, packed);
   }
   ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
@@ -456,10 +449,9 @@ Explanation explain(const SwitchCore& core, PortNumber in, FrameView frame) {
   const IngressCheck& check = core.check(in);
   PortSet from;
   from.insert(in);
-  NoCounts counts;
   const PackedDecision decision =
       decide(DryRun(core, notes), core.tables(), in, frame, check.classify(frame), check.guarded(),
-             from, counts, TimeNs{0});
+             from, TimeNs{0});
   return notes.verdict(std::bit_cast<Decision>(decision));
 }
 

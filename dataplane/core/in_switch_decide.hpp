@@ -61,7 +61,6 @@
 // Members of `Effects` for it:
 //
 //   in_switch()                                    the records
-//   combine_alone(key, entry, portals, packed)     `combine`, for a frame outside a burst
 //   counted_now(key)                               the ports counted, including that of this frame
 //   drop_full(key, entry, total, taken)            drops a full count without the root
 //   make_in_switch_result(key, entry, too_many, frame, bytes)   the frame becomes the result
@@ -143,7 +142,7 @@ PackedDecision contribution_of_root(Effects effects, Operand operand, const Fram
   if constexpr (std::is_same_v<Operand, FourWords>) {
     if (d.match == carried && d.accumulator.op == word.opcode()) {
       const ContributionCount total =
-          effects.combine_alone(key, entry, frame.data + wire::ethernet_header_bytes, packed);
+          effects.combine(key, entry, frame.data + wire::ethernet_header_bytes, packed);
       return total >= entry.wait_count ? complete(effects, frame, key, entry, total) : absorbed();
     }
   }

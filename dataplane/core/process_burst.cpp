@@ -185,7 +185,6 @@ template <bool default_policy>
   const bool guarded = checks_[in.value].guarded();
   PortSet from;
   from.insert(in);
-  BurstCounts counts(*counters_);
   Places notable;
   for (std::size_t i = 0; i < run.size();) {
     if (!what[i].may_reduce()) [[unlikely]] {
@@ -195,7 +194,7 @@ template <bool default_policy>
       continue;
     }
     const PackedDecision decision =
-        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now);
+        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, now);
     decisions[i].set(decision);
     if (!is_contribution(decision)) {
       notable.insert(i);
@@ -447,10 +446,9 @@ template <bool default_policy>
                                                               Classified what, TimeNs now) {
   PortSet from;
   from.insert(in);
-  FrameCounts counts{*counters_};
   const std::uint64_t packed = packed_word_of(frame.data + wire::ethernet_header_bytes);
-  const PackedDecision decision = decide(Applied(*this), *tables_, in, frame, what,
-                                         checks_[in.value].guarded(), from, counts, now);
+  const PackedDecision decision =
+      decide(Applied(*this), *tables_, in, frame, what, checks_[in.value].guarded(), from, now);
   if (decision.action() == Action::absorb && plain_.differing(packed) != 0) {
     plain_ = PlainWord::of(packed);
   }
@@ -515,8 +513,7 @@ template <bool default_policy>
   const Classified what = check.classify(frame);
   PortSet from;
   from.insert(in);
-  FrameCounts counts{*counters_};
-  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, counts, now);
+  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, now);
 }
 
 BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,

@@ -187,8 +187,6 @@ public:
 private:
   [[nodiscard]] const MulticastEntry* reduction_of(PortNumber in, FrameView frame) const;
 
-  class BurstCounts;
-  struct FrameCounts;
   class Applied;
   /// The leading frames that were processed together.
   struct Run {

@@ -88,10 +88,10 @@ struct Vector {
 };
 
 /// A frame of either form, on a tree with reductions on which it is valid.
-template <typename Effects, typename Counts>
+template <typename Effects>
 PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& frame,
                             ReductionKey key, const MulticastEntry& entry, bool guarded,
-                            PortSet from, Counts& counts, TimeNs now) {
+                            PortSet from, TimeNs now) {
   const bool upwards = entry.children.contains(in);
   effects.on_reduction(key, entry, upwards ? Direction::up : Direction::down);
   if (!upwards) {
@@ -104,7 +104,7 @@ PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& fra
                   frame, key, entry, one_endpoint);
   }
   PackedDecision decision;
-  return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
+  return combined(effects, frame, key, entry, one_endpoint, from, decision)
              ? decision
              : upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
 }
@@ -141,11 +141,11 @@ template <typename Effects>
 }
 
 /// Requires the tree's own entry. `key` as in the frame.
-template <typename Effects, typename Counts>
+template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_wide_on(Effects effects, PortNumber in,
                                                 const FrameView& frame, ReductionKey key,
                                                 const MulticastEntry& entry, bool guarded,
-                                                PortSet from, Counts& counts, TimeNs now) {
+                                                PortSet from, TimeNs now) {
   const TreeNumber tree = key.tree();
   if (entry.parent != in && !entry.children.contains(in)) { // also if the tree does not exist
     return refuse_multicast(effects, in, frame, key);
@@ -162,19 +162,19 @@ template <typename Effects, typename Counts>
   if (refusal_on(entry, frame, effects.tables().slot_place(tree))) {
     return refuse_multicast(effects, in, frame, key);
   }
-  return reduce_apart(effects, in, frame, key, entry, guarded, from, counts, now);
+  return reduce_apart(effects, in, frame, key, entry, guarded, from, now);
 }
 
-template <typename Effects, typename Counts>
+template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
                                              Classified what, bool guarded, PortSet from,
-                                             Counts& counts, TimeNs now) {
+                                             TimeNs now) {
   const MulticastEntry& entry = effects.tables().tree(what.key().tree());
   if (entry.has_place() && entry.children.contains(in) &&
       added(effects, in, frame, entry.key_of(what.key()), entry, guarded)) {
     return absorbed();
   }
-  return decide_wide_on(effects, in, frame, what.key(), entry, guarded, from, counts, now);
+  return decide_wide_on(effects, in, frame, what.key(), entry, guarded, from, now);
 }
 
 } // namespace tributary::core

@@ -28,7 +28,6 @@ template <bool default_policy>
   const bool guarded = check.guarded();
   PortSet from;
   from.insert(in);
-  BurstCounts counts(*counters_);
   reduce::HeldFloats floats;
   wide_.hold(floats.held());
   const FrameView* const end = run.data() + run.size();
@@ -50,7 +49,7 @@ template <bool default_policy>
       decisions->set_rest(absorbed());
     } else {
       const PackedDecision decision =
-          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, counts, now);
+          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, now);
       decisions->set(decision);
       if (!is_contribution(decision)) {
         others.insert(static_cast<std::size_t>(frame - run.data()));
