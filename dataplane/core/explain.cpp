@@ -447,11 +447,9 @@ private:
 Explanation explain(const SwitchCore& core, PortNumber in, FrameView frame) {
   Notes notes(core, in, frame);
   const IngressCheck& check = core.check(in);
-  PortSet from;
-  from.insert(in);
   const PackedDecision decision =
       decide(DryRun(core, notes), core.tables(), in, frame, check.classify(frame), check.guarded(),
-             from, TimeNs{0});
+             TimeNs{0});
   return notes.verdict(std::bit_cast<Decision>(decision));
 }
 

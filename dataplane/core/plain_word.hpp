@@ -1,8 +1,7 @@
 // The common part of the reduction words of plain contributions, so that one comparison with the
 // word of the previous one recognises the next.
 //
-// A contribution is plain if its operation is known, it counts at least 1, does not arm, and its
-// code is `success`. Contributions to one group mostly agree in operation and count. The rest of
+// A contribution is plain if its code is `success`. Contributions to one group mostly agree in operation and count. The rest of
 // the word does not decide anything: the sequence belongs to the key's MatchWord, and M and the
 // overflow id are operands of FLT_REPSUM.
 #pragma once
@@ -25,7 +24,7 @@ public:
   static constexpr PlainWord of(std::uint64_t packed) {
     const wire::ReductionWord word = wire::unpack(packed);
     PlainWord plain;
-    if (!word.arm && word.count != 0 && word.rc == 0 && wire::is_supported(word.op)) {
+    if (word.contributes() && word.rc == 0) {
       plain.bytes_ = as_on_the_wire(packed & compared);
     }
     return plain;

@@ -6,10 +6,9 @@
 // deciding.
 //
 // THE FAST PATH (`contribute_run`). Nearly all frames that a switch reduces are contributions of
-// the same kind as the previous one. decide.hpp has all the rules for them. The fast path does not
-// know the rules: it proves that a frame is one that `combined` or `begun` take, and changes state
-// only once the proof is complete. A frame for which any part of it fails takes the slow path, from
-// its beginning. The parts:
+// the same kind as the previous one. Whether such a frame joins the armed reduction is asked by
+// `joined` of decide.hpp, as of any other; but its operand (`Plain`) knows most answers while it is
+// compiled, or from the run, because these have been proven before anything changes:
 //
 //   the port's policy     the length is that of the run's first frame, which is valid; all other
 //                         differences from a reduction frame in one vector, which must be 0
@@ -18,10 +17,9 @@
 //                         the slow path and was absorbed, and is plain (plain_word.hpp)
 //   the tree              the port is a child, checked again only when the tree is not that of the
 //                         previous frame
-//   the key               VNI, cookie and sequence are those of the held data, and the operation is
-//                         the held one; or those of a descriptor that waits for its first
-//                         contribution
-//   counting once         if one endpoint is behind the port: it counts 1, and has not yet
+//
+// A frame for which any part of it fails, or that does not join, takes the slow path from its
+// beginning.
 //
 // The loop is instantiated once per operator, with only its kernel in it. Tests compare both paths
 // frame by frame for all of them, with one bit disturbed anywhere, and with each bit for some; so
@@ -97,12 +95,69 @@ constexpr bool has_seldom_a_code(wire::Opcode op) {
          operands == wire::Operands::integer_tuples;
 }
 
-/// Whether the fast path may combine another contribution of this operation: for operations that
-/// rarely set a code, only while none is set, so that one comparison checks both.
+/// Whether another plain contribution of this operation can be combined with the data held: for
+/// operations that rarely set a code only while none is set, so that one comparison checks both.
 template <wire::Opcode op>
-[[gnu::always_inline]] inline bool continues(const reduce::Accumulator& held) {
+[[gnu::always_inline]] inline bool may_continue(const reduce::Accumulator& held) {
   return held.op == op && (!has_seldom_a_code(op) || held.rc == wire::ResultCode::success);
 }
+
+/// A contribution like the previous ones, as an operand (`joined`): of this operation, plain, and
+/// its tree is known.
+template <wire::Opcode op> class Plain {
+public:
+  Plain(const FrameView& frame, Descriptor& d, MatchWord carried, ContributionCount count)
+      : frame_(frame), d_(d), carried_(carried), count_(count) {}
+
+  /// Read from the frame each time: mostly it is not needed.
+  [[nodiscard]] ReductionKey key() const { return key_of_frame(frame_.data); }
+  [[nodiscard]] ContributionCount count() const { return count_; }
+  template <typename Effects> [[nodiscard]] const Descriptor& descriptor(Effects) const {
+    return d_;
+  }
+  [[nodiscard]] bool continues(const Descriptor& d, const MulticastEntry& /*entry*/) const {
+    return d.match == carried_ && may_continue<op>(d.accumulator);
+  }
+  [[nodiscard]] bool begins(const Descriptor& d) const { return d.match == carried_.waiting(); }
+  template <typename Effects>
+  [[gnu::always_inline]] ContributionCount combine(Effects effects,
+                                                   const MulticastEntry& /*entry*/) const {
+    const reduce::Contribution contribution = read();
+    // The byte above a signature only adds to a byte that is not part of the sum.
+    d_.signature += signature_and_more(frame_.data + wire::ethernet_header_bytes);
+    const ContributionCount total = d_.accumulator.contributions + count_;
+    d_.accumulator.contributions = total;
+    // Both are known, or `combine` would check again.
+    if (d_.accumulator.op != op) {
+      __builtin_unreachable();
+    }
+    if (has_seldom_a_code(op) && d_.accumulator.rc != wire::ResultCode::success) {
+      __builtin_unreachable();
+    }
+    reduce::combine(d_.accumulator, contribution, effects.settings().nan_mode);
+    return total;
+  }
+  template <typename Effects>
+  [[gnu::always_inline]] ContributionCount start(Effects effects,
+                                                 const MulticastEntry& /*entry*/) const {
+    effects.begin(key(), carried_, frame_, read(), count_);
+    return count_;
+  }
+
+private:
+  [[nodiscard]] [[gnu::always_inline]] reduce::Contribution read() const {
+    const std::byte* const p = frame_.data + wire::ethernet_header_bytes;
+    reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
+    contribution.op = op;
+    contribution.rc = wire::ResultCode::success;
+    return contribution;
+  }
+
+  const FrameView& frame_;
+  Descriptor& d_;
+  MatchWord carried_;
+  ContributionCount count_;
+};
 
 /// The reduction word as in memory.
 std::uint64_t word_bytes_of(const std::byte* portals) {
@@ -183,8 +238,6 @@ template <bool default_policy>
                                                 Decision* decisions) {
   const Tables& tables = *tables_;
   const bool guarded = checks_[in.value].guarded();
-  PortSet from;
-  from.insert(in);
   Places notable;
   for (std::size_t i = 0; i < run.size();) {
     if (!what[i].may_reduce()) [[unlikely]] {
@@ -194,7 +247,7 @@ template <bool default_policy>
       continue;
     }
     const PackedDecision decision =
-        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, now);
+        decide(Applied(*this), tables, in, run[i], what[i], guarded, now);
     decisions[i].set(decision);
     if (!is_contribution(decision)) {
       notable.insert(i);
@@ -240,8 +293,8 @@ template <bool default_policy>
 }
 
 /// Leading contributions of one operation and one count; returns their number, and which completed
-/// something. This is the fast path: it checks in few comparisons whether the frame is what
-/// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
+/// something. This is the fast path: it checks in few comparisons whether the frame joins the armed
+/// reduction, and only then changes state. All other frames are left unchanged.
 template <bool default_policy, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
@@ -259,7 +312,6 @@ template <bool default_policy, wire::Opcode op>
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   Descriptor* of_tree = nullptr;
-  ContributionCount wait_count = 0;
   bool counts_once = false;
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
@@ -287,7 +339,6 @@ template <bool default_policy, wire::Opcode op>
       break;
     }
     std::byte* const data = frame->data;
-    const std::byte* const p = data + wire::ethernet_header_bytes;
     const FrameImage::Words tail = plain.differing(data, op);
     const Octets head_and_word =
         port.head.differing(FrameImage::head(data)) | (Octets)(tail & PlainWord::word_mask());
@@ -305,7 +356,6 @@ template <bool default_policy, wire::Opcode op>
       tree.change_to_tree_of(middle);
       entry = &its;
       of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
-      wait_count = its.wait_count;
       counts_once = check.guarded() | its.one_behind_each;
       if (its.parent != engine) {
         count_them();
@@ -315,45 +365,15 @@ template <bool default_policy, wire::Opcode op>
     if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
       break;
     }
-    Descriptor& d = IdOfFrame(data).descriptor(of_tree);
-    const MatchWord carried = MatchWord::of_differing_bytes(tail[0]);
-    const bool holds = d.match == carried;
-    if (holds ? !continues<op>(d.accumulator) : d.match != carried.waiting()) [[unlikely]] {
+    const Plain<op> operand(*frame, IdOfFrame(data).descriptor(of_tree),
+                            MatchWord::of_differing_bytes(tail[0]), count);
+    const ContributionCount total = joined(Applied(core), operand, *entry, counts_once, from);
+    if (total == 0) [[unlikely]] {
       break;
     }
-    if (counts_once) {
-      PortSet& ports = core.engines_.counted(key_of_frame(data)).ports;
-      if (count != 1 || (ports.bits() & from.bits()) != 0) [[unlikely]] {
-        break;
-      }
-      ports = PortSet(ports.bits() | from.bits());
-    }
-    ContributionCount total = count;
-    if (holds) [[likely]] {
-      reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
-      contribution.op = op;
-      contribution.rc = wire::ResultCode::success;
-      // The byte above a signature only adds to a byte that is not part of the sum.
-      d.signature += signature_and_more(p);
-      total += d.accumulator.contributions;
-      d.accumulator.contributions = total;
-      // Both are known, or `combine` would check again.
-      if (d.accumulator.op != op) {
-        __builtin_unreachable();
-      }
-      if (has_seldom_a_code(op) && d.accumulator.rc != wire::ResultCode::success) {
-        __builtin_unreachable();
-      }
-      reduce::combine(d.accumulator, contribution, core.settings_.nan_mode);
-    } else {
-      reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
-      contribution.op = op;
-      contribution.rc = wire::ResultCode::success;
-      Applied(core).begin(key_of_frame(data), carried, *frame, contribution, count);
-    }
-    if (total >= wait_count) [[unlikely]] {
+    if (entry->is_full(total)) [[unlikely]] {
       const PackedDecision decision =
-          complete(Applied(core), *frame, key_of_frame(data), *entry, total);
+          complete(Applied(core), *frame, operand.key(), *entry, total);
       decisions->set(decision);
       // A discarded result that lacks the root's contribution is no more visible than an absorbed
       // frame.
@@ -444,11 +464,9 @@ template <bool default_policy>
 /// One reduction frame by the slow path. The next ones may be alike.
 [[gnu::noinline]] PackedDecision SwitchCore::decide_reduction(PortNumber in, const FrameView& frame,
                                                               Classified what, TimeNs now) {
-  PortSet from;
-  from.insert(in);
   const std::uint64_t packed = packed_word_of(frame.data + wire::ethernet_header_bytes);
   const PackedDecision decision =
-      decide(Applied(*this), *tables_, in, frame, what, checks_[in.value].guarded(), from, now);
+      decide(Applied(*this), *tables_, in, frame, what, checks_[in.value].guarded(), now);
   if (decision.action() == Action::absorb && plain_.differing(packed) != 0) {
     plain_ = PlainWord::of(packed);
   }
@@ -511,9 +529,7 @@ template <bool default_policy>
                                                         TimeNs now) {
   const IngressCheck& check = checks_[in.value];
   const Classified what = check.classify(frame);
-  PortSet from;
-  from.insert(in);
-  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, now);
+  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), now);
 }
 
 BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,

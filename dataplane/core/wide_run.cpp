@@ -1,9 +1,9 @@
 // Consecutive vectors: one pass over the leading wide frames of a burst.
 //
-// Most of them are one more vector for a slot that holds some (`added`), where the addition takes
+// Most of them are one more vector for a slot that holds some (`joined`), where the addition takes
 // most of the time. So the rest of that case is in one loop: the frame's own bytes are checked in
 // few comparisons, and a frame that is not such a vector, for example the first of a reduction or
-// its last, is decided with all other wide frames (`decide_wide_on`).
+// its last, is decided with all other wide frames (`decide_wide`).
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
 
@@ -45,11 +45,12 @@ template <bool default_policy>
     const MulticastEntry& entry = tables.tree(dfa.tree());
     const ReductionKey key(dfa.tree(), dfa.slot());
     if (entry.has_place() && entry.children.contains(in) &&
-        added(Applied(*this), in, *frame, entry.key_of(key), entry, guarded)) [[likely]] {
+        joined(Applied(*this), Vector(*frame, entry.key_of(key)), entry,
+               guarded | entry.one_behind_each, from) != 0) [[likely]] {
       decisions->set_rest(absorbed());
     } else {
       const PackedDecision decision =
-          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, now);
+          decide_wide(Applied(*this), in, *frame, key, guarded, now);
       decisions->set(decision);
       if (!is_contribution(decision)) {
         others.insert(static_cast<std::size_t>(frame - run.data()));

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 ENGINE = "dataplane/core/engine.cpp"
 APPLIED = "dataplane/core/applied.hpp"
 DECIDE = "dataplane/core/decide.hpp"
+PROCESS_BURST = "dataplane/core/process_burst.cpp"
 ENGINE_HPP = "dataplane/core/engine.hpp"
 CORE = "dataplane/core/switch_core.cpp"
 TABLES = "dataplane/core/tables.hpp"
@@ -121,11 +122,10 @@ FAULTS = [
     Fault("contribution_on_ingress_engine", APPLIED, "contributions are booked on a wrong engine",
           "core_->counters_->engines[entry.parent.value].contributions.add();\n    const ContributionCount count",
           "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    const ContributionCount count"),
-    Fault("completes_one_early", DECIDE, "a reduction is emitted before the last contribution",
-          "return total >= entry.wait_count ? complete", "return total + 1 >= entry.wait_count ? complete"),
-    Fault("completes_only_when_equal", DECIDE, "a reduction that counts too many waits for its timer",
-          "  if (total >= entry.wait_count) [[unlikely]] {",
-          "  if (total == entry.wait_count) [[unlikely]] {"),
+    Fault("completes_one_early", TABLES, "a reduction is emitted before the last contribution",
+          "    return total >= wait_count;", "    return total + 1 >= wait_count;"),
+    Fault("completes_only_when_equal", TABLES, "a reduction that counts too many waits for its timer",
+          "    return total >= wait_count;", "    return total == wait_count;"),
     Fault("count_adds_one", APPLIED, "a frame with several contributions counts once",
           "    d.accumulator.contributions += word.count;\n    core_->counters_",
           "    d.accumulator.contributions += 1;\n    core_->counters_"),
@@ -158,7 +158,8 @@ FAULTS = [
           "return replicate(effects, frame,\n"
           "                   PortSet(entry.children.bits() | std::uint64_t{1} << entry.parent.value),\n"),
     Fault("reserved_opcode_combined", DECIDE, "an operator there is not is combined",
-          "  if (!known || !operand.fits(word.op)) {", "  if (!known && word.arm) {"),
+          "  if (!operand.is_known() || !operand.fits(effects.tables())) {",
+          "  if (!operand.is_known() && word.arm) {"),
     Fault("unicast_back_out", DECIDE, "a frame returns to the port it came in on",
           "  if (out == in) {", "  if (out == in && out == no_port) {"),
     # ---- vectors ----
@@ -204,8 +205,15 @@ FAULTS = [
           "} else if (held_->control != control_) {", "} else if (held_->control == FloatsAsHeld::unknown) {"),
     Fault("slots_counted_as_descriptors", ENGINE_HPP, "an arm on a slot fails for want of a descriptor",
           "return entry.has_place() || in_use(entry.parent)", "return in_use(entry.parent)"),
-    Fault("one_endpoint_adds_twice", WIDE_DECIDE, "a repeated vector is added again",
-          "(word.count != 1 || counted.contains(in))", "word.count != 1"),
+    Fault("one_endpoint_adds_twice", DECIDE, "a repeated contribution is added again",
+          "(operand.count() != 1 || (counted.bits() & from.bits()) != 0)", "(operand.count() != 1)"),
+    Fault("one_endpoint_adds_many", DECIDE, "a host contributes for others",
+          "(operand.count() != 1 || (counted.bits() & from.bits()) != 0)",
+          "((counted.bits() & from.bits()) != 0)"),
+    Fault("run_counts_one_less", PROCESS_BURST, "contributions between two engines of one burst are not counted",
+          "      counted = frame;\n", "      counted = frame + 1;\n"),
+    Fault("run_combines_what_differs", PROCESS_BURST, "a contribution of another operation is added by the fast path",
+          "  return held.op == op && (", "  return ("),
     Fault("key_tables_forget", ENGINE, "trees of higher numbers cost others what they hold",
           "      descriptors_[i] = descriptors[i];\n", ""),
     # ---- timers and tables ----
@@ -290,7 +298,7 @@ FAULTS = [
     Fault("in_switch_without_the_root", IN_SWITCH_DECIDE, "a count that is full without the root is sent to all",
           "  return !effects.counted_now(key).contains(entry.parent);", "  return false;"),
     Fault("in_switch_root_counts_twice", IN_SWITCH_DECIDE, "a contribution of the root that came twice counts twice",
-          "  if (effects.engines().has_counted(key, carried, in)) {", "  if (false) {"),
+          "  if (effects.engines().has_counted(key, operand.carried(), in)) {", "  if (false) {"),
     Fault("in_switch_kept_is_not_missed", IN_SWITCH_RECORD, "a root that has no result yet is not sent the kept one",
           "(last_result == no_result || last_result.older_than(kept_result()));",
           "last_result.older_than(kept_result());"),
@@ -312,10 +320,10 @@ FAULTS = [
           "                        : drop(effects, in, DropReason::result_from_child);",
           "                        : forward(effects, frame, entry.parent, Event::passed_empty);"),
     Fault("what_does_not_fit_is_not_counted", DECIDE, "a host contributes for others where a switch lacks room",
-          "    if (counts_once && decision.action() == Action::forward) {\n      effects.count_passing(key, carried, in);\n    }\n    return decision;\n  }\n  if (one_endpoint) {",
-          "    return decision;\n  }\n  if (one_endpoint) {"),
+          "return passing(forward(effects, frame, entry.parent, Event::passed_reserved));",
+          "return forward(effects, frame, entry.parent, Event::passed_reserved);"),
     Fault("any_sequence_passes", DECIDE, "a host contributes for others by changing sequences",
-          "      if (counts_once && match_result != MatchResult::foreign) {", "      if (false) {"),
+          "    if (counts_once && match_result != MatchResult::foreign) {", "    if (false) {"),
     Fault("in_switch_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
           "    slot.root_lacks_result = root_misses;\n", ""),
     Fault("in_switch_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",
