@@ -140,10 +140,16 @@ public:
     d.signature = wire::signature_of(frame.data + wire::ethernet_header_bytes);
     d.accumulator.contributions = count;
   }
+  template <bool wide>
   void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
                 std::byte* frame) const {
     count_full(key, entry, too_many);
-    core_->engines_.end_with_result(key, entry, frame);
+    if constexpr (wide) {
+      core_->engines_.write_headers(key, entry.wait_count, frame);
+      core_->engines_.end(key, entry);
+    } else {
+      core_->engines_.end_with_result(key, entry, frame);
+    }
   }
 
   [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,
@@ -233,12 +239,6 @@ public:
     return core_->replay(key, entry, frame, opens, now);
   }
 
-  void complete_wide(ReductionKey key, const MulticastEntry& entry, bool too_many,
-                     std::byte* frame) const {
-    core_->engines_.write_headers(key, entry.wait_count, frame);
-    completed(key, entry, too_many);
-  }
-
   void on_tree(ReductionKey /*key*/, const MulticastEntry& /*entry*/) const {}
   void on_direction(Direction /*direction*/) const {}
   void on_reduction(ReductionKey /*key*/, const MulticastEntry& /*entry*/,
@@ -252,10 +252,6 @@ public:
   void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
 
 private:
-  void completed(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
-    count_full(key, entry, too_many);
-    core_->engines_.end(key, entry);
-  }
   void count_full(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
     EngineCounters& counted = core_->counters_->engines[entry.parent.value];
     counted.full.add();

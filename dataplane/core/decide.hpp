@@ -20,7 +20,7 @@
 //                    count_port(key, ports), count_passing(key, carried, in)
 //                    spray(): another number for each frame
 //                    combine, combine_mismatched, start: how many contributions there are then
-//                    complete(key, entry, too_many, frame)
+//                    complete<wide>(key, entry, too_many, frame)
 //                    the same for vectors: wide_decide.hpp; for trees with in-switch results:
 //                    in_switch_decide.hpp
 //   notifications    on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
@@ -97,21 +97,23 @@ PackedDecision downward_in_switch(Effects effects, const FrameView& frame, Reduc
                                   const MulticastEntry& entry, TimeNs now);
 
 /// The frame with the last contribution carries the result. Inlined with all that it calls: with
-/// short reductions it is one frame of three.
-template <typename Effects>
+/// short reductions it is one frame of three. `wide`: its payload is the result's already, and makes
+/// it `wide_bytes` long.
+template <bool wide = false, typename Effects>
 [[gnu::noinline, gnu::flatten]] PackedDecision
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
-         ContributionCount total) {
+         ContributionCount total, std::size_t wide_bytes = 0) {
+  const std::size_t bytes = wide ? wide_bytes : wire::reduction_frame_bytes;
   if (entry.in_switch) [[unlikely]] {
     return lacks_root(effects, key, entry)
                ? drop_full(effects, key, entry, total, true)
-               : complete_in_switch(effects, frame, key, entry, total, wire::reduction_frame_bytes);
+               : complete_in_switch(effects, frame, key, entry, total, bytes);
   }
-  effects.complete(key, entry, total > entry.wait_count, frame.data);
+  effects.template complete<wide>(key, entry, total > entry.wait_count, frame.data);
   if (!effects.up().contains(entry.parent)) [[unlikely]] {
     return drop(effects, entry.parent, DropReason::port_down);
   }
-  return emitted(entry.parent, Event::completed_full, wire::reduction_frame_bytes,
+  return emitted(entry.parent, Event::completed_full, static_cast<std::uint16_t>(bytes),
                  frame.traffic_class);
 }
 

@@ -360,6 +360,7 @@ public:
                           const FrameView& /*frame*/, std::uint64_t packed) const {
     return taken(key, entry, packed);
   }
+  template <bool wide>
   void complete(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
                 std::byte* /*frame*/) const {
     notes_->complete(too_many);
@@ -383,10 +384,6 @@ public:
     } else {
       notes_->report();
     }
-  }
-  void complete_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
-                     std::byte* /*frame*/) const {
-    notes_->complete(too_many);
   }
 
   [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch(); }

@@ -26,7 +26,6 @@
 //   finish_wide(key, entry, frame, packed)           the payload becomes the result's
 //   emit_wide(key, frame)                            the same, when there is nothing to add
 //   mismatch_wide(key, entry, carried, frame, packed)
-//   complete_wide(key, entry, too_many, frame)       the rest of the result
 //   taken_wide(key, entry, packed)                   how many contributions there will be
 #pragma once
 
@@ -92,15 +91,7 @@ public:
     if (first) {
       effects.emit_wide(key(), frame());
     }
-    if (entry.in_switch) [[unlikely]] {
-      return complete_in_switch(effects, frame(), key(), entry, total, shape_.frame_bytes());
-    }
-    effects.complete_wide(key(), entry, total > entry.wait_count, frame().data);
-    if (!effects.up().contains(entry.parent)) [[unlikely]] {
-      return drop(effects, entry.parent, DropReason::port_down);
-    }
-    return emitted(entry.parent, Event::completed_full,
-                   static_cast<std::uint16_t>(shape_.frame_bytes()), frame().traffic_class);
+    return complete<true>(effects, frame(), key(), entry, total, shape_.frame_bytes());
   }
 
 private:
