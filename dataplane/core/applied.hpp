@@ -270,4 +270,22 @@ private:
   SwitchCore* core_;
 };
 
+/// The same for consecutive frames from the parent.
+class SwitchCore::AppliedInRow : public SwitchCore::Applied {
+public:
+  AppliedInRow(SwitchCore& core, ReductionEngines::Arms& arms) : Applied(core), arms_(&arms) {}
+
+  [[nodiscard]] [[gnu::always_inline]] Event arm(ReductionKey key, const MulticastEntry& entry,
+                                                 MatchWord carried, TimeNs now) const {
+    return arms_->arm(key, entry, carried, now);
+  }
+  [[nodiscard]] Event disarm(ReductionKey key, const MulticastEntry& entry,
+                             MatchWord carried) const {
+    return arms_->disarm(key, entry, carried);
+  }
+
+private:
+  ReductionEngines::Arms* arms_;
+};
+
 } // namespace tributary::core

@@ -92,10 +92,6 @@ bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry);
 template <typename Effects>
 PackedDecision drop_full(Effects effects, ReductionKey key, const MulticastEntry& entry,
                          ContributionCount total, bool taken);
-template <typename Effects>
-PackedDecision downward_in_switch(Effects effects, const FrameView& frame, ReductionKey key,
-                                  const MulticastEntry& entry, TimeNs now);
-
 /// The frame with the last contribution carries the result. Inlined with all that it calls: with
 /// short reductions it is one frame of three. `wide`: its payload is the result's already, and makes
 /// it `wide_bytes` long.
@@ -262,7 +258,10 @@ PackedDecision take_counted(Effects effects, const Operand& operand, PortNumber 
   return operand.take(effects, entry);
 }
 
-template <typename Operand, typename Effects> // in_switch_decide.hpp
+template <typename Effects> // in_switch_decide.hpp
+PackedDecision downward_in_switch(Effects effects, const Fields& fields,
+                                  const MulticastEntry& entry, TimeNs now);
+template <typename Operand, typename Effects>
 PackedDecision upward_of_root(Effects effects, const Operand& operand, const MulticastEntry& entry);
 
 /// A frame that has not joined the armed reduction, and what becomes of it.
@@ -336,25 +335,22 @@ template <typename Operand, typename Effects>
                     : upward<Operand>(effects, in, frame, key, entry, one_endpoint);
 }
 
-/// A frame from the parent, on a tree with reductions.
+/// A frame from the parent, on a tree with reductions. `carried`, `arms`: from the frame.
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision
 armed_or_disarmed(Effects effects, const FrameView& frame, ReductionKey key,
-                  const MulticastEntry& entry, TimeNs now) {
-  if (entry.in_switch) [[unlikely]] {
-    return downward_in_switch(effects, frame, key, entry, now);
-  }
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const MatchWord carried = match_word_of(p, packed);
+                  const MulticastEntry& entry, MatchWord carried, bool arms, TimeNs now) {
   return replicate(effects, frame, entry.children,
-                   wire::unpack(packed).arm ? effects.arm(key, entry, carried, now)
-                                            : effects.disarm(key, entry, carried));
+                   arms ? effects.arm(key, entry, carried, now)
+                        : effects.disarm(key, entry, carried));
 }
 template <typename Effects>
 [[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
                                           const MulticastEntry& entry, TimeNs now) {
-  return armed_or_disarmed(effects, frame, key, entry, now);
+  const Fields fields(frame, key);
+  return entry.in_switch ? downward_in_switch(effects, fields, entry, now)
+                         : armed_or_disarmed(effects, frame, key, entry, fields.carried(),
+                                             fields.word().arm, now);
 }
 
 /// Out of one of this switch's candidate ports.

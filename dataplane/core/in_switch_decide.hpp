@@ -152,15 +152,14 @@ PackedDecision replay_kept(Effects effects, const FrameView& frame, ReductionKey
 
 /// A frame from the parent.
 template <typename Effects>
-[[gnu::noinline]] PackedDecision downward_in_switch(Effects effects, const FrameView& frame,
-                                                    ReductionKey key, const MulticastEntry& entry,
-                                                    TimeNs now) {
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const wire::ReductionWord word = wire::unpack(packed);
-  const MatchWord carried = match_word_of(p, packed);
+[[gnu::noinline]] PackedDecision downward_in_switch(Effects effects, const Fields& fields,
+                                                    const MulticastEntry& entry, TimeNs now) {
+  const FrameView& frame = fields.frame();
+  const ReductionKey key = fields.key();
+  const wire::ReductionWord& word = fields.word();
+  const MatchWord carried = fields.carried();
   if (!word.arm && word.count > 0 && word.resno == word.seqno) {
-    return wire::total_length_of(p) == wire::reduction_packet_bytes
+    return wire::total_length_of(fields.portals()) == wire::reduction_packet_bytes
                ? contribution<FourWords>(effects, entry.parent, frame, key, entry, true)
                : contribution<Vector>(effects, entry.parent, frame, key, entry, true);
   }
@@ -178,12 +177,10 @@ template <typename Effects>
   if (!is_control && record.keeps_one_of(carried) && word.resno != record.kept_result()) {
     effects.forget_kept(key);
   }
-  if (!word.arm) {
-    return replicate(effects, frame, entry.children, effects.disarm(key, entry, carried));
+  if (word.arm) {
+    effects.keep_arm(key, frame);
   }
-  const Event event = effects.arm(key, entry, carried, now);
-  effects.keep_arm(key, frame);
-  return replicate(effects, frame, entry.children, event);
+  return armed_or_disarmed(effects, frame, key, entry, carried, word.arm, now);
 }
 
 } // namespace tributary::core

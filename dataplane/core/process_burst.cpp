@@ -25,8 +25,9 @@
 // frame by frame for all of them, with one bit disturbed anywhere, and with each bit for some; so
 // does the fuzzer, with its model.
 //
-// Arms of free descriptors have a fast path, too (`arm_run`): by the same proof of the port's
-// policy and the tree, if nothing prevents the copies, and there is room.
+// Frames from the parent have a loop, too (`arm_run`), with the same proof of the port's policy and
+// the tree. What they do is in `armed_or_disarmed` of decide.hpp; arms of free descriptors are
+// carried out in a row.
 //
 // CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp).
 //
@@ -389,7 +390,7 @@ template <bool default_policy, wire::Opcode op>
 }
 
 /// Leading reduction frames from the parent, mostly arms; returns their number. Arms of free
-/// descriptors have a fast path of their own.
+/// descriptors are carried out in a row.
 template <bool default_policy>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
@@ -398,12 +399,10 @@ template <bool default_policy>
   const std::uint32_t length = run.front().length;
   const IngressCheck::Image port = check.image();
   const Tables& tables = *tables_;
-  Descriptor* const descriptors = engines_.descriptors();
+  const Descriptor* const descriptors = engines_.descriptors();
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   ReductionKey first_of_tree;
-  Descriptor* of_tree = nullptr;
-  bool copies_all = false;
   ReductionEngines::Arms arms(engines_);
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -437,24 +436,19 @@ template <bool default_policy>
       tree.change_to_tree_of(middle);
       entry = &its;
       first_of_tree = ReductionKey(key.tree(), ReductionId{0});
-      of_tree = &descriptors[first_of_tree.index()];
-      copies_all = !its.in_switch && (its.children.bits() & ~up_.bits()) == 0;
     }
     if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
       break;
     }
-    const IdOfFrame id(data);
-    const ReductionKey key =
-        ReductionKey::from_index(static_cast<std::uint32_t>(first_of_tree.index()) + id.value());
-    Descriptor& d = id.descriptor(of_tree);
-    const std::uint64_t bytes = FrameImage::match_bytes(data);
-    if (copies_all && MatchWord::arms(bytes) && !d.match.armed() &&
-        (arms.has_room() || arms.begin(*entry, now))) [[likely]] {
-      arms.arm(key, d, MatchWord::waiting_for(bytes));
-      decisions->set(replicated(entry->children, Event::armed, frame->traffic_class));
+    const ReductionKey key = ReductionKey::from_index(
+        static_cast<std::uint32_t>(first_of_tree.index()) + IdOfFrame(data).value());
+    if (entry->in_switch) [[unlikely]] {
+      decisions->set(downward(Applied(*this), *frame, key, *entry, now));
     } else {
-      arms.finish();
-      decisions->set(armed_or_disarmed(Applied(*this), *frame, key, *entry, now));
+      const std::uint64_t bytes = FrameImage::match_bytes(data);
+      decisions->set(armed_or_disarmed(AppliedInRow(*this, arms), *frame, key, *entry,
+                                       MatchWord::waiting_for(bytes), MatchWord::arms(bytes),
+                                       now));
     }
   }
   arms.finish();

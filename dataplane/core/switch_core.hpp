@@ -188,6 +188,7 @@ private:
   [[nodiscard]] const MulticastEntry* reduction_of(PortNumber in, FrameView frame) const;
 
   class Applied;
+  class AppliedInRow;
   /// The leading frames that were processed together.
   struct Run {
     std::size_t count = 0;
