@@ -16,21 +16,6 @@
 
 namespace tributary::core {
 
-inline reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t packed) {
-  const wire::ReductionWord word = wire::unpack(packed);
-  return {.payload = wire::load_payload(portals),
-          .op = word.opcode(),
-          .rc = static_cast<wire::ResultCode>(word.rc),
-          .m = word.m,
-          .overflow_id = word.overflow_id,
-          .source = wire::sfa_of(portals)};
-}
-
-/// The signature; the byte above it is undefined.
-inline std::uint64_t signature_and_more(const std::byte* portals) {
-  return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
-}
-
 /// Combines a contribution of a known opcode with those held: one function with only that part of
 /// the kernel in it, so that the operand goes from the frame to the lanes without a detour through
 /// memory.

@@ -50,6 +50,20 @@ inline std::uint64_t packed_word_of(const std::byte* portals) {
 inline MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
   return {wire::cookie_of(portals), wire::vni_of(portals), packed};
 }
+inline reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t packed) {
+  const wire::ReductionWord word = wire::unpack(packed);
+  return {.payload = wire::load_payload(portals),
+          .op = word.opcode(),
+          .rc = static_cast<wire::ResultCode>(word.rc),
+          .m = word.m,
+          .overflow_id = word.overflow_id,
+          .source = wire::sfa_of(portals)};
+}
+
+/// The signature; the byte above it is undefined.
+inline std::uint64_t signature_and_more(const std::byte* portals) {
+  return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
+}
 
 /// `at`: the ingress port; with `port_down`, the port it would have left by.
 template <typename Effects> PackedDecision drop(Effects effects, PortNumber at, DropReason reason) {

@@ -14,7 +14,7 @@
 //                         differences from a reduction frame in one vector, which must be 0
 //                         (frame_image.hpp); the checksum; a list of VNIs, if there is one
 //   the reduction word    operation, count, code and arm bit are those of a contribution that took
-//                         the slow path and was absorbed, and is plain (plain_word.hpp)
+//                         the slow path and was absorbed, and is plain (frame_image.hpp)
 //   the tree              the port is a child, checked again only when the tree is not that of the
 //                         previous frame
 //
@@ -43,7 +43,6 @@
 
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
-#include "dataplane/core/tree_image.hpp"
 
 #include "tributary/reduce/reducer.hpp"
 
