@@ -196,11 +196,11 @@ public:
     return classify_by_field(frame);
   }
 
-  /// Whether `classify` would return `unicast`, and for which NID: the fast path for frames that
-  /// follow another one. False if the full check is needed.
+  /// Whether a frame passes all checks but those of its destination, which it gives: the fast path
+  /// for frames that follow another one. False if the full check is needed.
   template <bool default_policy>
-  [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
-                                                       Nid& destination) const {
+  [[nodiscard]] [[gnu::always_inline]] bool passes_to(const FrameView& frame,
+                                                      wire::FabricAddress& destination) const {
     if (!has_possible_length(frame)) [[unlikely]] {
       return false;
     }
@@ -209,15 +209,24 @@ public:
     const std::uint64_t differing =
         ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
         ((addresses ^ addresses_) & addresses_mask_ & ~destination_mask);
-    const wire::FabricAddress dfa{
-        wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-    if (differing != 0 || dfa.is_multicast() || !has_its_length(frame) ||
-        ((default_policy || verify_checksum_) && !checksum_ok(p)) ||
-        (!default_policy && !vni_permitted(p))) [[unlikely]] {
+    destination =
+        wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
+    return differing == 0 && has_its_length(frame) && passes<default_policy>(frame);
+  }
+  /// Whether `classify` would return `unicast`, and for which NID.
+  template <bool default_policy>
+  [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
+                                                       Nid& destination) const {
+    wire::FabricAddress dfa;
+    if (!passes_to<default_policy>(frame, dfa) || dfa.is_multicast()) [[unlikely]] {
       return false;
     }
     destination = dfa.nid();
     return true;
+  }
+  /// Whether a frame to a multicast address can be copied on a tree without reductions.
+  [[nodiscard]] static bool is_copied(wire::FabricAddress destination) {
+    return destination.action() == multicast_action;
   }
 
   /// Whether a frame is long enough for a reduction frame of 84 bytes, and not too long for the

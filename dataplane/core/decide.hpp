@@ -397,6 +397,16 @@ template <typename Effects>
   return forwarded(out, Event::unicast, frame.traffic_class);
 }
 
+/// A frame from the parent, on a tree without reductions. Requires that it has its length.
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision copied(Effects effects, const FrameView& frame,
+                                                    ReductionKey key,
+                                                    const MulticastEntry& entry) {
+  effects.on_tree(key, entry);
+  effects.on_direction(Direction::down);
+  return replicate(effects, frame, entry.children, Event::multicast);
+}
+
 /// A multicast frame that travels neither up nor down.
 template <typename Effects>
 PackedDecision refuse_multicast(Effects effects, PortNumber in, const FrameView& frame,
@@ -452,9 +462,7 @@ template <typename Effects>
   if (what.kind() == FrameKind::multicast) [[likely]] {
     const MulticastEntry& entry = tables.tree_of_low_id(what.key());
     if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
-      effects.on_tree(what.key(), entry);
-      effects.on_direction(Direction::down);
-      return replicate(effects, frame, entry.children, Event::multicast);
+      return copied(effects, frame, what.key(), entry);
     }
   }
   return decide_apart(effects, in, frame, what);
@@ -478,9 +486,11 @@ template <typename Effects>
                                      guarded | entry.one_behind_each);
     }
     if (entry.parent == in) {
+      if (entry.wait_count == 0) {
+        return copied(effects, frame, key, entry);
+      }
       effects.on_reduction(key, entry, Direction::down);
-      return entry.wait_count == 0 ? replicate(effects, frame, entry.children, Event::multicast)
-                                   : downward(effects, frame, key, entry, now);
+      return downward(effects, frame, key, entry, now);
     }
     return decide_apart(effects, in, frame, what);
   }

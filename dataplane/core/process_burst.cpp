@@ -29,7 +29,8 @@
 // the tree. What they do is in `armed_or_disarmed` of decide.hpp; arms of free descriptors are
 // carried out in a row.
 //
-// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp).
+// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree without
+// reductions copies (`copy_run`).
 //
 // ALL OTHER FRAMES are processed in two passes, in runs of `run_length`. The first pass classifies
 // by the frame's own bytes and prefetches the cache lines its destination address leads to. The
@@ -517,6 +518,54 @@ template <bool default_policy>
   return taken;
 }
 
+/// Leading frames from the parent of a tree without reductions, all with one destination; returns
+/// their number.
+template <bool default_policy>
+[[gnu::noinline]] std::size_t SwitchCore::copy_run(PortNumber in, const MulticastEntry& entry,
+                                                   std::span<const FrameView> run,
+                                                   Decision* decisions) {
+  const IngressCheck& check = checks_[in.value];
+  const wire::FabricAddress to = dfa_of_frame(run.front().data);
+  if (!IngressCheck::is_copied(to)) {
+    return 0;
+  }
+  const ReductionKey key(to.tree(), to.reduction());
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* frame = run.data();
+  for (; frame != end; ++frame, ++decisions) {
+    if (frame < ahead_end) {
+      prefetch(frame[frame_lookahead]);
+    }
+    wire::FabricAddress destination;
+    if (!check.passes_to<default_policy>(*frame, destination) || destination != to) [[unlikely]] {
+      break;
+    }
+    decisions->set(copied(Applied(*this), *frame, key, entry));
+  }
+  return static_cast<std::size_t>(frame - run.data());
+}
+
+/// The leading frames, as far as they are for trees, and one of the loops above takes them.
+template <bool default_policy>
+SwitchCore::Run SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                                     Decision* decisions) {
+  const FrameView& first = run.front();
+  if (first.length < shortest_frame_bytes || !dfa_of_frame(first.data).is_multicast()) {
+    return {};
+  }
+  const MulticastEntry& entry = tables_->tree(dfa_of_frame(first.data).tree());
+  if (entry.wait_count != 0) {
+    const Run reduced = reduce_run<default_policy>(in, run, now, decisions);
+    return reduced.count != 0 ? reduced : wide_run<default_policy>(in, run, now, decisions);
+  }
+  if (entry.parent != in) {
+    return {};
+  }
+  const std::size_t count = copy_run<default_policy>(in, entry, run, decisions);
+  return {count, Places::first(count)};
+}
+
 /// A single frame needs no prefetching, and pays for the work done once per burst.
 [[gnu::noinline]] PackedDecision SwitchCore::decide_one(PortNumber in, const FrameView& frame,
                                                         TimeNs now) {
@@ -539,20 +588,13 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
   for (std::size_t done = 0; done != frames.size();) {
     const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
     Decision* const decision = &decisions[done];
-    if (ReductionKey key;
-        may_reduce(run.front(), key) && tables_->tree_of_low_id(key).wait_count != 0) {
-      Run reduced = check.has_default_policy() ? reduce_run<true>(in, run, now, decision)
-                                               : reduce_run<false>(in, run, now, decision);
-      if (reduced.count == 0) {
-        reduced = check.has_default_policy() ? wide_run<true>(in, run, now, decision)
-                                             : wide_run<false>(in, run, now, decision);
-      }
-      if (reduced.count != 0) {
-        outcome.notable.insert(done, reduced.others);
-        outcome.others.insert(done, reduced.others);
-        done += reduced.count;
-        continue;
-      }
+    const Run of_tree = check.has_default_policy() ? tree_run<true>(in, run, now, decision)
+                                                   : tree_run<false>(in, run, now, decision);
+    if (of_tree.count != 0) {
+      outcome.notable.insert(done, of_tree.others);
+      outcome.others.insert(done, of_tree.others);
+      done += of_tree.count;
+      continue;
     }
     if (check.has_default_policy()) [[likely]] {
       classify_run<true>(check, *tables_, run, what.data());

@@ -217,6 +217,11 @@ private:
                       Decision* decisions);
   template <bool default_policy>
   Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
+  template <bool default_policy>
+  std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
+                       Decision* decisions);
+  template <bool default_policy>
+  Run tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 

@@ -136,9 +136,7 @@ template <typename Effects>
     if (entry.parent != in) {
       return refuse_multicast(effects, in, frame, key);
     }
-    effects.on_tree(key, entry);
-    effects.on_direction(Direction::down);
-    return replicate(effects, frame, entry.children, Event::multicast);
+    return copied(effects, frame, key, entry);
   }
   key = entry.key_of(key);
   if (refusal_on(entry, frame, effects.tables().slot_place(tree))) {
