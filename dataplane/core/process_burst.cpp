@@ -250,7 +250,7 @@ template <bool default_policy>
     const PackedDecision decision =
         decide(Applied(*this), tables, in, run[i], what[i], guarded, now);
     decisions[i].set(decision);
-    if (!is_contribution(decision)) {
+    if (is_notable(decision)) {
       notable.insert(i);
     }
     ++i;
@@ -282,10 +282,8 @@ template <bool default_policy>
       }
     }
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
-    if (goes_its_way(decision)) [[likely]] {
-      decisions->set_rest(decision);
-    } else {
-      decisions->set(decision);
+    decisions->set(decision);
+    if (!goes_its_way(decision)) [[unlikely]] {
       notable.insert(static_cast<std::size_t>(frame - run.data()));
     }
     ++decisions;
@@ -546,24 +544,29 @@ template <bool default_policy>
   return static_cast<std::size_t>(frame - run.data());
 }
 
-/// The leading frames, as far as they are for trees, and one of the loops above takes them.
+/// The leading frames, as far as they are for trees, and one of the loops above takes them. Returns
+/// their number, and adds them to the outcome of the burst, in which they begin at `first`.
 template <bool default_policy>
-SwitchCore::Run SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                                     Decision* decisions) {
-  const FrameView& first = run.front();
-  if (first.length < shortest_frame_bytes || !dfa_of_frame(first.data).is_multicast()) {
-    return {};
+std::size_t SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                                 Decision* decisions, std::size_t first, BurstOutcome& outcome) {
+  const FrameView& frame = run.front();
+  if (frame.length < shortest_frame_bytes || !dfa_of_frame(frame.data).is_multicast()) {
+    return 0;
   }
-  const MulticastEntry& entry = tables_->tree(dfa_of_frame(first.data).tree());
-  if (entry.wait_count != 0) {
-    const Run reduced = reduce_run<default_policy>(in, run, now, decisions);
-    return reduced.count != 0 ? reduced : wide_run<default_policy>(in, run, now, decisions);
+  const MulticastEntry& entry = tables_->tree(dfa_of_frame(frame.data).tree());
+  if (entry.wait_count == 0) {
+    const std::size_t count =
+        entry.parent == in ? copy_run<default_policy>(in, entry, run, decisions) : 0;
+    outcome.others.insert(first, Places::first(count));
+    return count;
   }
-  if (entry.parent != in) {
-    return {};
+  Run reduced = reduce_run<default_policy>(in, run, now, decisions);
+  if (reduced.count == 0) {
+    reduced = wide_run<default_policy>(in, run, now, decisions);
   }
-  const std::size_t count = copy_run<default_policy>(in, entry, run, decisions);
-  return {count, Places::first(count)};
+  outcome.notable.insert(first, reduced.others);
+  outcome.others.insert(first, reduced.others);
+  return reduced.count;
 }
 
 /// A single frame needs no prefetching, and pays for the work done once per burst.
@@ -588,12 +591,11 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
   for (std::size_t done = 0; done != frames.size();) {
     const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
     Decision* const decision = &decisions[done];
-    const Run of_tree = check.has_default_policy() ? tree_run<true>(in, run, now, decision)
-                                                   : tree_run<false>(in, run, now, decision);
-    if (of_tree.count != 0) {
-      outcome.notable.insert(done, of_tree.others);
-      outcome.others.insert(done, of_tree.others);
-      done += of_tree.count;
+    if (const std::size_t count = check.has_default_policy()
+                                      ? tree_run<true>(in, run, now, decision, done, outcome)
+                                      : tree_run<false>(in, run, now, decision, done, outcome);
+        count != 0) {
+      done += count;
       continue;
     }
     if (check.has_default_policy()) [[likely]] {

@@ -221,7 +221,8 @@ private:
   std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
                        Decision* decisions);
   template <bool default_policy>
-  Run tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
+  std::size_t tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                       Decision* decisions, std::size_t first, BurstOutcome& outcome);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 

@@ -43,6 +43,9 @@ template <bool default_policy>
       break;
     }
     const MulticastEntry& entry = tables.tree(dfa.tree());
+    if (entry.wait_count == 0) {
+      break;
+    }
     const ReductionKey key(dfa.tree(), dfa.slot());
     if (entry.has_place() && entry.children.contains(in) &&
         joined(Applied(*this), Vector(*frame, entry.key_of(key)), entry,
