@@ -106,9 +106,10 @@ bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry);
 template <typename Effects>
 PackedDecision drop_full(Effects effects, ReductionKey key, const MulticastEntry& entry,
                          ContributionCount total, bool taken);
+
 /// The frame with the last contribution carries the result. Inlined with all that it calls: with
-/// short reductions it is one frame of three. `wide`: its payload is the result's already, and makes
-/// it `wide_bytes` long.
+/// short reductions it is one frame of three. `wide`: its payload is the result's already, with
+/// which it is `wide_bytes` long.
 template <bool wide = false, typename Effects>
 [[gnu::noinline, gnu::flatten]] PackedDecision
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,

@@ -29,8 +29,8 @@
 // the tree. What they do is in `armed_or_disarmed` of decide.hpp; arms of free descriptors are
 // carried out in a row.
 //
-// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree without
-// reductions copies (`copy_run`).
+// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree
+// without reductions copies (`copy_run`).
 //
 // ALL OTHER FRAMES are processed in two passes, in runs of `run_length`. The first pass classifies
 // by the frame's own bytes and prefetches the cache lines its destination address leads to. The

@@ -10,8 +10,9 @@ namespace tributary::core {
 
 enum class Tracing : std::uint8_t {
   off,
-  notable, ///< all except those that would fill the ring within a millisecond: unicast by its normal
-           ///< route, copies on a tree without reductions, and contributions absorbed by an engine
+  notable, ///< all except those that would fill the ring within a millisecond: unicast by its
+           ///< normal route, copies on a tree without reductions, and contributions absorbed by an
+           ///< engine
   everything,
 };
 
