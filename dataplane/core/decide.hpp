@@ -381,21 +381,25 @@ template <typename Effects>
   return drop(effects, out, DropReason::port_down);
 }
 
+/// Whether a frame leaves by the port of its place. `free`: the ports that are up, without that it
+/// came in by.
+[[gnu::always_inline]] inline bool leaves_by_port(Place place, PortSet free) {
+  return !place.is_switch() && free.contains(place.port());
+}
+
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision unicast(Effects effects, const Tables& tables,
                                                      PortNumber in, const FrameView& frame,
                                                      Nid destination) {
   const Place place = tables.place(destination);
   effects.on_place(place);
-  if (place.is_switch()) {
-    return routed(effects, in, frame, place.destination());
+  PortSet free = effects.up();
+  free.erase(in);
+  if (leaves_by_port(place, free)) {
+    return forwarded(place.port(), Event::unicast, frame.traffic_class);
   }
-  const PortNumber out = place.port();
-  // `no_port` is never up.
-  if (out == in || !effects.up().contains(out)) [[unlikely]] {
-    return refuse_unicast(effects, in, out);
-  }
-  return forwarded(out, Event::unicast, frame.traffic_class);
+  return place.is_switch() ? routed(effects, in, frame, place.destination())
+                           : refuse_unicast(effects, in, place.port());
 }
 
 /// A frame from the parent, on a tree without reductions. Requires that it has its length.
@@ -484,7 +488,7 @@ template <typename Effects>
     if (entry.children.contains(in)) {
       effects.on_reduction(key, entry, Direction::up);
       return contribution<FourWords>(effects, in, frame, key, entry,
-                                     guarded | entry.one_behind_each);
+                                     entry.has_one_endpoint(guarded));
     }
     if (entry.parent == in) {
       if (entry.wait_count == 0) {

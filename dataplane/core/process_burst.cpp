@@ -274,7 +274,7 @@ template <bool default_policy>
     if (what->kind() == FrameKind::unicast) {
       // To a port of this switch, as `unicast` decides, without counting anything.
       const Place place = tables.place(what->destination());
-      if (!place.is_switch() && free.contains(place.port())) [[likely]] {
+      if (leaves_by_port(place, free)) [[likely]] {
         decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
         ++decisions;
         ++what;
@@ -311,7 +311,7 @@ template <bool default_policy, wire::Opcode op>
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   Descriptor* of_tree = nullptr;
-  bool counts_once = false;
+  bool one_endpoint = false;
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -355,7 +355,7 @@ template <bool default_policy, wire::Opcode op>
       tree.change_to_tree_of(middle);
       entry = &its;
       of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
-      counts_once = check.guarded() | its.one_behind_each;
+      one_endpoint = its.has_one_endpoint(check.guarded());
       if (its.parent != engine) {
         count_them();
         engine = its.parent;
@@ -366,7 +366,7 @@ template <bool default_policy, wire::Opcode op>
     }
     const Plain<op> operand(*frame, IdOfFrame(data).descriptor(of_tree),
                             MatchWord::of_differing_bytes(tail[0]), count);
-    const ContributionCount total = joined(Applied(core), operand, *entry, counts_once, from);
+    const ContributionCount total = joined(Applied(core), operand, *entry, one_endpoint, from);
     if (total == 0) [[unlikely]] {
       break;
     }

@@ -116,7 +116,7 @@ PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& fra
   if (!upwards) {
     return downward(effects, frame, key, entry, now);
   }
-  const bool one_endpoint = guarded | entry.one_behind_each;
+  const bool one_endpoint = entry.has_one_endpoint(guarded);
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
   return wire::total_length_of(p) == wire::reduction_packet_bytes
              ? contribution<FourWords>(effects, in, frame, key, entry, one_endpoint)

@@ -49,7 +49,7 @@ template <bool default_policy>
     const ReductionKey key(dfa.tree(), dfa.slot());
     if (entry.has_place() && entry.children.contains(in) &&
         joined(Applied(*this), Vector(*frame, entry.key_of(key)), entry,
-               guarded | entry.one_behind_each, from) != 0) [[likely]] {
+               entry.has_one_endpoint(guarded), from) != 0) [[likely]] {
       decisions->set_rest(absorbed());
     } else {
       const PackedDecision decision =
