@@ -81,49 +81,69 @@ public:
     core_->engines_.count_passing(key, carried, in);
   }
 
-  ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
-                            std::uint64_t packed) const {
-    const wire::ReductionWord word = wire::unpack(packed);
-    Descriptor& d = core_->engines_.descriptor(key);
-    d.signature += wire::signature_of(p);
-    d.accumulator.contributions += word.count;
+  ContributionCount combine(const FourWords& operand, const MulticastEntry& entry) const {
+    Descriptor& d = descriptor(operand);
+    combine_by_opcode[operand.word().op](d.accumulator, operand.portals(), operand.packed(),
+                                         core_->settings_.nan_mode);
+    return count_in(d, operand, entry);
+  }
+  [[gnu::always_inline]] ContributionCount combine(const Vector& operand,
+                                                   const MulticastEntry& entry) const {
+    Descriptor& d = descriptor(operand);
+    core_->wide_.add(d, operand.frame().data, operand.code());
+    return count_in(d, operand, entry);
+  }
+  ContributionCount start(const FourWords& operand, const MulticastEntry& entry) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
-    combine_by_opcode[word.op](d.accumulator, p, packed, core_->settings_.nan_mode);
-    return d.accumulator.contributions;
+    begin(operand.key(), operand.carried(), operand.frame(),
+          contribution_of(operand.portals(), operand.packed()), operand.count());
+    return operand.count();
   }
-  /// A contribution of another opcode or form than the data held.
-  ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
-                                       const std::byte* p, std::uint64_t packed) const {
-    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
-    counted.contributions.add();
-    counted.op_mismatches.add();
-    Descriptor& d = core_->engines_.descriptor(key);
-    combine_another_form(d, core_->engines_.record(key), contribution_of(p, packed),
-                         core_->settings_.nan_mode);
-    d.signature += wire::signature_of(p);
-    d.accumulator.contributions += wire::unpack(packed).count;
-    return d.accumulator.contributions;
+  ContributionCount start(const Vector& operand, const MulticastEntry& entry) const {
+    const ReductionKey key = operand.key();
+    Descriptor& d = descriptor(operand);
+    core_->wide_.start(d, core_->engines_.record(key), operand.frame(), operand.word(),
+                       operand.shape(), tables().slot_place(key.tree()).line_of(key.reduction()));
+    d.match = operand.carried().wide();
+    d.signature = 0;
+    return count_in(d, operand, entry);
   }
-  /// The first contribution.
-  ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
-                          const FrameView& frame, std::uint64_t packed) const {
-    core_->counters_->engines[entry.parent.value].contributions.add();
-    const ContributionCount count = wire::unpack(packed).count;
-    begin(key, carried, frame, contribution_of(frame.data + wire::ethernet_header_bytes, packed),
-          count);
-    return count;
-  }
-  /// The same, uncounted.
+  /// The first contribution, uncounted.
   void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
              const reduce::Contribution& contribution, ContributionCount count) const {
     Descriptor& d = core_->engines_.descriptor(key);
     reduce::start(d.accumulator, contribution);
-    DescriptorRecord& record = core_->engines_.record(key);
-    std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
-    record.traffic_class = TrafficClass{frame.traffic_class};
+    core_->engines_.record(key).keep(frame);
     d.match = carried.holding();
     d.signature = wire::signature_of(frame.data + wire::ethernet_header_bytes);
     d.accumulator.contributions = count;
+  }
+  ContributionCount mismatch(const FourWords& operand, const MulticastEntry& entry) const {
+    return report(operand, entry, contribution_of(operand.portals(), operand.packed()));
+  }
+  /// A vector cannot be a report, whatever its code says: the report is made from the two that met,
+  /// or from a first contribution alone.
+  ContributionCount mismatch(const Vector& operand, const MulticastEntry& entry) const {
+    const wire::ResultCode rc = operand.code();
+    const reduce::Contribution contribution{
+        .payload = {},
+        .op = operand.word().opcode(),
+        .rc = rc < wire::ResultCode::op_mismatch ? rc : wire::ResultCode::success,
+        .source = wire::sfa_of(operand.portals())};
+    if (!descriptor(operand).match.has_data()) {
+      begin(operand.key(), operand.carried(), operand.frame(), contribution, 0);
+      make_short_form(core_->engines_.record(operand.key()).header.data());
+      d.signature = 0;
+    }
+    return report(operand, entry, contribution);
+  }
+  void finish(const Vector& operand, const MulticastEntry& entry) const {
+    Descriptor& d = descriptor(operand);
+    core_->wide_.finish(d, operand.frame().data, operand.code());
+    count_in(d, operand, entry);
+  }
+  void emit(const Vector& operand) const {
+    core_->wide_.emit(descriptor(operand), operand.frame().data);
   }
   template <bool wide>
   void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
@@ -137,60 +157,6 @@ public:
     }
   }
 
-  [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,
-                                             std::uint64_t packed) const {
-    return core_->engines_.descriptor(key).accumulator.contributions + wire::unpack(packed).count;
-  }
-  void start_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
-                  const FrameView& frame, std::uint64_t packed, WideShape shape,
-                  const SlotPlace& place) const {
-    Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.start(d, core_->engines_.record(key), frame, wire::unpack(packed), shape,
-                       place.line_of(key.reduction()));
-    d.match = carried.wide();
-    d.signature = 0;
-    took_wide(d, entry, frame, packed);
-  }
-  [[gnu::always_inline]] void add_wide(ReductionKey key, const MulticastEntry& entry,
-                                       const FrameView& frame, std::uint64_t packed) const {
-    Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
-    took_wide(d, entry, frame, packed);
-  }
-  void finish_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
-                   std::uint64_t packed) const {
-    Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.finish(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
-    took_wide(d, entry, frame, packed);
-  }
-  void emit_wide(ReductionKey key, const FrameView& frame) const {
-    core_->wide_.emit(core_->engines_.descriptor(key), frame.data);
-  }
-  /// A vector cannot be a report, whatever its code says: the report is made from the two that met,
-  /// or from a first contribution alone.
-  void mismatch_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
-                     const FrameView& frame, std::uint64_t packed) const {
-    const wire::ReductionWord word = wire::unpack(packed);
-    const auto rc = static_cast<wire::ResultCode>(word.rc);
-    const reduce::Contribution contribution{
-        .payload = {},
-        .op = word.opcode(),
-        .rc = rc < wire::ResultCode::op_mismatch ? rc : wire::ResultCode::success,
-        .source = wire::sfa_of(frame.data + wire::ethernet_header_bytes)};
-    Descriptor& d = core_->engines_.descriptor(key);
-    DescriptorRecord& record = core_->engines_.record(key);
-    if (!d.match.has_data()) {
-      reduce::start(d.accumulator, contribution);
-      std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
-      record.traffic_class = TrafficClass{frame.traffic_class};
-      make_short_form(record.header.data());
-      d.match = carried.holding();
-      d.signature = 0;
-    }
-    combine_another_form(d, record, contribution, core_->settings_.nan_mode);
-    core_->counters_->engines[entry.parent.value].op_mismatches.add();
-    took_wide(d, entry, frame, packed);
-  }
   [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch_; }
   void make_in_switch_result(ReductionKey key, const MulticastEntry& entry, bool too_many,
                              std::byte* frame, std::size_t bytes) const {
@@ -245,11 +211,23 @@ private:
     }
     count(key.tree(), &TreeCounters::full);
   }
-  void took_wide(Descriptor& d, const MulticastEntry& entry, const FrameView& frame,
-                 std::uint64_t packed) const {
+  [[nodiscard]] Descriptor& descriptor(const Fields& operand) const {
+    return core_->engines_.descriptor(operand.key());
+  }
+  /// What all contributions add to.
+  ContributionCount count_in(Descriptor& d, const Fields& operand,
+                             const MulticastEntry& entry) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
-    d.signature += wire::signature_of(frame.data + wire::ethernet_header_bytes);
-    d.accumulator.contributions += wire::unpack(packed).count;
+    d.signature += wire::signature_of(operand.portals());
+    return d.accumulator.contributions += operand.count();
+  }
+  ContributionCount report(const Fields& operand, const MulticastEntry& entry,
+                           const reduce::Contribution& contribution) const {
+    Descriptor& d = descriptor(operand);
+    core_->counters_->engines[entry.parent.value].op_mismatches.add();
+    combine_another_form(d, core_->engines_.record(operand.key()), contribution,
+                         core_->settings_.nan_mode);
+    return count_in(d, operand, entry);
   }
 
   SwitchCore* core_;

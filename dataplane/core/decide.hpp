@@ -19,9 +19,12 @@
 //                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
 //                    count_port(key, ports), count_passing(key, carried, in)
 //                    spray(): another number for each frame
-//                    combine, combine_mismatched, start: how many contributions there are then
+//                    start(operand, entry): the first contribution
+//                    combine(operand, entry): one more
+//                    mismatch(operand, entry): one of another opcode, form or length than the data
+//                    held; each returns how many contributions there are then
 //                    complete<wide>(key, entry, too_many, frame)
-//                    the same for vectors: wide_decide.hpp; for trees with in-switch results:
+//                    more for vectors: wide_decide.hpp; for trees with in-switch results:
 //                    in_switch_decide.hpp
 //   notifications    on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
 //                    on_routed, on_foreign_vc, on_uncarried
@@ -191,6 +194,7 @@ public:
   [[nodiscard]] std::uint64_t packed() const { return packed_; }
   [[nodiscard]] const wire::ReductionWord& word() const { return word_; }
   [[nodiscard]] ContributionCount count() const { return word_.count; }
+  [[nodiscard]] wire::ResultCode code() const { return static_cast<wire::ResultCode>(word_.rc); }
   [[nodiscard]] MatchWord carried() const { return carried_; }
   template <typename Effects> [[nodiscard]] const Descriptor& descriptor(Effects effects) const {
     return effects.engines().descriptor(key_);
@@ -220,17 +224,16 @@ struct FourWords : Fields {
   }
   template <typename Effects>
   ContributionCount combine(Effects effects, const MulticastEntry& entry) const {
-    return effects.combine(key(), entry, portals(), packed());
+    return effects.combine(*this, entry);
   }
   template <typename Effects>
   ContributionCount start(Effects effects, const MulticastEntry& entry) const {
-    return effects.start(key(), entry, carried(), frame(), packed());
+    return effects.start(*this, entry);
   }
   /// It belongs to the armed reduction and is not like the data held, or it would have joined it.
   template <typename Effects>
   PackedDecision take(Effects effects, const MulticastEntry& entry) const {
-    const ContributionCount total = effects.combine_mismatched(key(), entry, portals(), packed());
-    return absorbed_or_completed(effects, frame(), key(), entry, total);
+    return absorbed_or_completed(effects, frame(), key(), entry, effects.mismatch(*this, entry));
   }
 };
 

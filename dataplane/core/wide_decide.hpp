@@ -21,12 +21,8 @@
 //
 // Members of `Effects` for it:
 //
-//   start_wide(key, entry, carried, frame, packed, shape, place)   the first contribution
-//   add_wide(key, entry, frame, packed)
-//   finish_wide(key, entry, frame, packed)           the payload becomes the result's
-//   emit_wide(key, frame)                            the same, when there is nothing to add
-//   mismatch_wide(key, entry, carried, frame, packed)
-//   taken_wide(key, entry, packed)                   how many contributions there will be
+//   finish(operand, entry)    the last vector: the payload becomes the result's
+//   emit(operand)             the same, when there is nothing to add
 #pragma once
 
 #include "dataplane/core/decide.hpp"
@@ -40,6 +36,7 @@ public:
   Vector(const FrameView& frame, ReductionKey key)
       : Fields(frame, key), shape_(WideShape::of(portals())) {}
 
+  [[nodiscard]] WideShape shape() const { return shape_; }
   [[nodiscard]] bool is_known() const { return core::is_known(word().op, shape_.form()); }
   /// Requires that it is known.
   [[nodiscard]] bool fits(const Tables& tables) const {
@@ -55,9 +52,7 @@ public:
   template <typename Effects>
   [[gnu::always_inline]] ContributionCount combine(Effects effects,
                                                    const MulticastEntry& entry) const {
-    const ContributionCount total = effects.taken_wide(key(), entry, packed());
-    effects.add_wide(key(), entry, frame(), packed());
-    return total;
+    return effects.combine(*this, entry);
   }
   template <typename Effects>
   static ContributionCount start(Effects /*effects*/, const MulticastEntry& /*entry*/) {
@@ -70,26 +65,24 @@ public:
     const Descriptor& d = descriptor(effects);
     const bool first = !d.match.has_data();
     const bool matches = first ? !reports() : adds_to(d);
-    const ContributionCount total = effects.taken_wide(key(), entry, packed());
     if (!matches) {
-      effects.mismatch_wide(key(), entry, carried(), frame(), packed());
-      return absorbed_or_completed(effects, frame(), key(), entry, total);
+      return absorbed_or_completed(effects, frame(), key(), entry, effects.mismatch(*this, entry));
     }
+    const ContributionCount total = d.accumulator.contributions + count();
     const bool full = entry.is_full(total);
     if (full && entry.in_switch && lacks_root(effects, key(), entry)) [[unlikely]] {
       return drop_full(effects, key(), entry, total, false);
     }
     if (first) {
-      effects.start_wide(key(), entry, carried(), frame(), packed(), shape_,
-                         effects.tables().slot_place(key().tree()));
+      effects.start(*this, entry);
     } else {
-      effects.finish_wide(key(), entry, frame(), packed());
+      effects.finish(*this, entry);
     }
     if (!full) {
       return absorbed();
     }
     if (first) {
-      effects.emit_wide(key(), frame());
+      effects.emit(*this);
     }
     return complete<true>(effects, frame(), key(), entry, total, shape_.frame_bytes());
   }
@@ -97,7 +90,7 @@ public:
 private:
   /// Its code is that of a report, which a vector cannot be.
   [[nodiscard]] bool reports() const {
-    return word().rc >= static_cast<std::uint8_t>(wire::ResultCode::op_mismatch);
+    return code() >= wire::ResultCode::op_mismatch;
   }
   [[nodiscard]] bool adds_to(const Descriptor& d) const {
     return !reports() && can_be_added(d, shape_, word().op);
