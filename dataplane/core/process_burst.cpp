@@ -177,7 +177,6 @@ const FrameView* SwitchCore::end_of_line_lookahead(std::span<const FrameView> ru
 
 /// The first pass. A function of its own, as the second is: together they need more registers than
 /// there are, and each frame would pay for what the other pass keeps.
-template <bool default_policy>
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
   const bool counts_ports = tables.counts_ports();
@@ -187,11 +186,11 @@ template <bool default_policy>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    const Classified classified = check.classify_as<default_policy>(*frame++);
+    const Classified classified = check.classify(*frame++);
     *what++ = classified;
     if (classified.kind() == FrameKind::unicast) {
       tables.prefetch_place(classified.destination());
-      for (Nid destination; frame != end && check.is_unicast<default_policy>(*frame, destination);
+      for (Nid destination; frame != end && check.is_unicast(*frame, destination);
            ++frame) {
         if (frame < ahead_end) {
           prefetch(frame[frame_lookahead]);
@@ -222,7 +221,7 @@ template <bool default_policy>
       }
     };
     prefetch_descriptor();
-    for (; frame != end && check.is_reduction<default_policy>(*frame, key); ++frame) {
+    for (; frame != end && check.is_reduction(*frame, key); ++frame) {
       if (frame < ahead_end) {
         prefetch(frame[frame_lookahead]);
       }
@@ -294,7 +293,7 @@ template <bool default_policy>
 /// Leading contributions of one operation and one count; returns their number, and which completed
 /// something. This is the fast path: it checks in few comparisons whether the frame joins the armed
 /// reduction, and only then changes state. All other frames are left unchanged.
-template <bool default_policy, wire::Opcode op>
+template <wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
                                                             Decision* decisions) {
@@ -361,7 +360,7 @@ template <bool default_policy, wire::Opcode op>
         engine = its.parent;
       }
     }
-    if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
+    if (!check.passes(FrameView{data, length})) [[unlikely]] {
       break;
     }
     const Plain<op> operand(*frame, IdOfFrame(data).descriptor(of_tree),
@@ -389,7 +388,6 @@ template <bool default_policy, wire::Opcode op>
 
 /// Leading reduction frames from the parent, mostly arms; returns their number. Arms of free
 /// descriptors are carried out in a row.
-template <bool default_policy>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
                                                                 TimeNs now, Decision* decisions) {
@@ -435,7 +433,7 @@ template <bool default_policy>
       entry = &its;
       first_of_tree = ReductionKey(key.tree(), ReductionId{0});
     }
-    if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
+    if (!check.passes(FrameView{data, length})) [[unlikely]] {
       break;
     }
     const ReductionKey key = ReductionKey::from_index(
@@ -466,7 +464,6 @@ template <bool default_policy>
 }
 
 /// The leading frames, as far as they are reduction frames of 84 bytes.
-template <bool default_policy>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::reduce_run(PortNumber in,
                                                          std::span<const FrameView> run, TimeNs now,
                                                          Decision* decisions) {
@@ -474,7 +471,7 @@ template <bool default_policy>
   static constexpr auto contribute = []<std::size_t... i>(std::index_sequence<i...>) {
     std::array<Contribute, wire::opcode_count> table{};
     ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          contribute_run<default_policy, wire::all_opcodes[i]>),
+          contribute_run<wire::all_opcodes[i]>),
      ...);
     return table;
   }
@@ -490,7 +487,7 @@ template <bool default_policy>
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
     if (tables.tree_of_low_id(key_of_frame(frame.data)).parent == in) {
-      more.count = arm_run<default_policy>(in, run.subspan(done), now, decisions + done);
+      more.count = arm_run(in, run.subspan(done), now, decisions + done);
       more.others = Places::first(more.count);
     } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
@@ -498,7 +495,7 @@ template <bool default_policy>
     }
     if (more.count == 0) {
       ReductionKey key;
-      if (!check.is_reduction<default_policy>(frame, key) ||
+      if (!check.is_reduction(frame, key) ||
           tables.tree_of_low_id(key).wait_count == 0) {
         break;
       }
@@ -518,7 +515,6 @@ template <bool default_policy>
 
 /// Leading frames from the parent of a tree without reductions, all with one destination; returns
 /// their number.
-template <bool default_policy>
 [[gnu::noinline]] std::size_t SwitchCore::copy_run(PortNumber in, const MulticastEntry& entry,
                                                    std::span<const FrameView> run,
                                                    Decision* decisions) {
@@ -536,7 +532,7 @@ template <bool default_policy>
       prefetch(frame[frame_lookahead]);
     }
     wire::FabricAddress destination;
-    if (!check.passes_to<default_policy>(*frame, destination) || destination != to) [[unlikely]] {
+    if (!check.passes_to(*frame, destination) || destination != to) [[unlikely]] {
       break;
     }
     decisions->set(copied(Applied(*this), *frame, key, entry));
@@ -546,7 +542,6 @@ template <bool default_policy>
 
 /// The leading frames, as far as they are for trees, and one of the loops above takes them. Returns
 /// their number, and adds them to the outcome of the burst, in which they begin at `first`.
-template <bool default_policy>
 std::size_t SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                                  Decision* decisions, std::size_t first, BurstOutcome& outcome) {
   const FrameView& frame = run.front();
@@ -556,13 +551,13 @@ std::size_t SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, 
   const MulticastEntry& entry = tables_->tree(dfa_of_frame(frame.data).tree());
   if (entry.wait_count == 0) {
     const std::size_t count =
-        entry.parent == in ? copy_run<default_policy>(in, entry, run, decisions) : 0;
+        entry.parent == in ? copy_run(in, entry, run, decisions) : 0;
     outcome.others.insert(first, Places::first(count));
     return count;
   }
-  Run reduced = reduce_run<default_policy>(in, run, now, decisions);
+  Run reduced = reduce_run(in, run, now, decisions);
   if (reduced.count == 0) {
-    reduced = wide_run<default_policy>(in, run, now, decisions);
+    reduced = wide_run(in, run, now, decisions);
   }
   outcome.notable.insert(first, reduced.others);
   outcome.others.insert(first, reduced.others);
@@ -591,18 +586,11 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
   for (std::size_t done = 0; done != frames.size();) {
     const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
     Decision* const decision = &decisions[done];
-    if (const std::size_t count = check.has_default_policy()
-                                      ? tree_run<true>(in, run, now, decision, done, outcome)
-                                      : tree_run<false>(in, run, now, decision, done, outcome);
-        count != 0) {
+    if (const std::size_t count = tree_run(in, run, now, decision, done, outcome); count != 0) {
       done += count;
       continue;
     }
-    if (check.has_default_policy()) [[likely]] {
-      classify_run<true>(check, *tables_, run, what.data());
-    } else {
-      classify_run<false>(check, *tables_, run, what.data());
-    }
+    classify_run(check, *tables_, run, what.data());
     const PlainRun plain = decide_plain_run(in, run, what.data(), decision);
     outcome.notable.insert(done, plain.notable);
     if (const std::size_t rest = plain.count; rest != run.size()) {

@@ -198,7 +198,6 @@ private:
     std::size_t count = 0;
     Places notable;
   };
-  template <bool default_policy>
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
   Places decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
@@ -206,27 +205,22 @@ private:
   PlainRun decide_plain_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
                             Decision* decisions);
   PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
-  template <bool default_policy>
   Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
   [[nodiscard]] const FrameView* end_of_line_lookahead(std::span<const FrameView> run) const;
-  template <bool default_policy, wire::Opcode op>
+  template <wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
-  template <bool default_policy>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
-  template <bool default_policy>
   Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
-  template <bool default_policy>
   std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
                        Decision* decisions);
-  template <bool default_policy>
   std::size_t tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                        Decision* decisions, std::size_t first, BurstOutcome& outcome);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 
-  template <bool default_policy, wire::Opcode op>
+  template <wire::Opcode op>
   static std::size_t steer_run(const SwitchCore& core, PortNumber in, Steering& steering,
                                SubtotalTable& table, std::size_t first);
   void begin_subtotal(OpenSubtotal& subtotal, ReductionKey key, MatchWord match,

@@ -19,7 +19,6 @@ constexpr std::size_t header_lookahead = 2;
 
 } // namespace
 
-template <bool default_policy>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::wide_run(PortNumber in,
                                                        std::span<const FrameView> run, TimeNs now,
                                                        Decision* decisions) {
@@ -39,7 +38,7 @@ template <bool default_policy>
       __builtin_prefetch(frame[header_lookahead].data);
     }
     wire::FabricAddress dfa;
-    if (!check.is_wide<default_policy>(*frame, dfa)) {
+    if (!check.is_wide(*frame, dfa)) {
       break;
     }
     const MulticastEntry& entry = tables.tree(dfa.tree());
@@ -63,10 +62,5 @@ template <bool default_policy>
   wide_.hold(nullptr);
   return {static_cast<std::size_t>(frame - run.data()), others};
 }
-
-template SwitchCore::Run SwitchCore::wide_run<true>(PortNumber, std::span<const FrameView>, TimeNs,
-                                                    Decision*);
-template SwitchCore::Run SwitchCore::wide_run<false>(PortNumber, std::span<const FrameView>, TimeNs,
-                                                     Decision*);
 
 } // namespace tributary::core

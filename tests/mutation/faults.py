@@ -194,7 +194,7 @@ FAULTS = [
     Fault("upper_ids_of_old_trees", TABLES, "a tree of eight ids heeds bits that it must ignore",
           "    return has_upper_ids()\n               ? key", "    return has_upper_ids() || !has_place()\n               ? key"),
     Fault("vector_run_takes_cut_frames", CLASSIFY, "a vector is added that is longer than its frame",
-          "!passes<default_policy>(frame) || problem_with_wide(frame)", "!passes<default_policy>(frame)"),
+          "!passes(frame) || problem_with_wide(frame)", "!passes(frame)"),
     Fault("held_flags_stay", SUM_ENVIRONMENT, "a vector has the code of the one before it",
           "if (held_ != nullptr && state != control_)", "if (held_ != nullptr && state == ~control_)"),
     Fault("held_rounding_stays", SUM_ENVIRONMENT, "a vector is rounded as the one before it",
