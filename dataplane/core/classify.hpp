@@ -210,9 +210,8 @@ public:
     destination = dfa.nid();
     return true;
   }
-  /// Whether a frame to a multicast address can be copied on a tree without reductions.
-  [[nodiscard]] static bool is_copied(wire::FabricAddress destination) {
-    return destination.action() == multicast_action;
+  [[nodiscard]] static bool is_for_tree(wire::FabricAddress destination) {
+    return (destination.value & reduction_address_bits) == reduction_address_bits;
   }
 
   /// Whether a frame is long enough for a reduction frame of 84 bytes, and not too long for the
@@ -257,20 +256,10 @@ public:
   /// tree and slot.
   [[nodiscard]] [[gnu::always_inline]] bool is_wide(const FrameView& frame,
                                                     wire::FabricAddress& dfa) const {
-    if (!has_possible_length(frame)) [[unlikely]] {
-      return false;
-    }
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
-    const std::uint64_t differing =
-        ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
-        ((addresses ^ addresses_) & addresses_mask_ & ~upper_id_mask);
-    if (differing != 0 || wire::total_length_of(p) == wire::reduction_packet_bytes ||
-        !passes(frame) || problem_with_wide(frame)) [[unlikely]] {
-      return false;
-    }
-    dfa = wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-    return true;
+    return passes_to(frame, dfa) && is_for_tree(dfa) &&
+           wire::total_length_of(frame.data + wire::ethernet_header_bytes) !=
+               wire::reduction_packet_bytes &&
+           !problem_with_wide(frame);
   }
 
   /// Whether frames must carry the port's own NID as their source.

@@ -520,9 +520,6 @@ template <wire::Opcode op>
                                                    Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
   const wire::FabricAddress to = dfa_of_frame(run.front().data);
-  if (!IngressCheck::is_copied(to)) {
-    return 0;
-  }
   const ReductionKey key(to.tree(), to.reduction());
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -545,7 +542,8 @@ template <wire::Opcode op>
 std::size_t SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                                  Decision* decisions, std::size_t first, BurstOutcome& outcome) {
   const FrameView& frame = run.front();
-  if (frame.length < shortest_frame_bytes || !dfa_of_frame(frame.data).is_multicast()) {
+  if (frame.length < shortest_frame_bytes ||
+      !IngressCheck::is_for_tree(dfa_of_frame(frame.data))) {
     return 0;
   }
   const MulticastEntry& entry = tables_->tree(dfa_of_frame(frame.data).tree());
