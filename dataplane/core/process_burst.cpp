@@ -30,15 +30,15 @@
 // carried out in a row.
 //
 // CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree
-// without reductions copies (`copy_run`).
+// without reductions copies (`copy_run`), and unicast frames to ports of this switch
+// (`unicast_run`).
 //
 // ALL OTHER FRAMES are processed in two passes, in runs of `run_length`. The first pass classifies
 // by the frame's own bytes and prefetches the cache lines its destination address leads to. The
 // second one decides. So the misses of up to a run of destinations overlap, and since all state
 // changes in the second pass, in order, a burst has the same result as its frames one by one. After
 // a unicast or a reduction frame, the first pass only checks whether the next ones are of the same
-// kind, by the fast paths of classify.hpp; and unicast to a port of this switch is decided in the
-// second pass without a call.
+// kind, by the fast paths of classify.hpp.
 //
 // decide.hpp has the checks of each frame, applied.hpp the actions.
 
@@ -264,28 +264,15 @@ const FrameView* SwitchCore::end_of_line_lookahead(std::span<const FrameView> ru
                                                                     const Classified* what,
                                                                     Decision* decisions) {
   const Tables& tables = *tables_;
-  PortSet free = up_;
-  free.erase(in);
   Places notable;
   const FrameView* frame = run.data();
   const FrameView* const end = frame + run.size();
   for (; frame != end && !what->may_reduce(); ++frame) {
-    if (what->kind() == FrameKind::unicast) {
-      // To a port of this switch, as `unicast` decides, without counting anything.
-      const Place place = tables.place(what->destination());
-      if (leaves_by_port(place, free)) [[likely]] {
-        decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
-        ++decisions;
-        ++what;
-        continue;
-      }
-    }
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
-    decisions->set(decision);
+    decisions++->set(decision);
     if (!goes_its_way(decision)) [[unlikely]] {
       notable.insert(static_cast<std::size_t>(frame - run.data()));
     }
-    ++decisions;
   }
   return {static_cast<std::size_t>(frame - run.data()), notable};
 }
@@ -537,29 +524,59 @@ template <wire::Opcode op>
   return static_cast<std::size_t>(frame - run.data());
 }
 
-/// The leading frames, as far as they are for trees, and one of the loops above takes them. Returns
-/// their number, and adds them to the outcome of the burst, in which they begin at `first`.
-std::size_t SwitchCore::tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                                 Decision* decisions, std::size_t first, BurstOutcome& outcome) {
+/// Leading unicast frames that leave by a port of this switch; returns their number.
+[[gnu::noinline]] std::size_t SwitchCore::unicast_run(PortNumber in, std::span<const FrameView> run,
+                                                      Decision* decisions) {
+  const IngressCheck& check = checks_[in.value];
+  const Tables& tables = *tables_;
+  PortSet free = up_;
+  free.erase(in);
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* frame = run.data();
+  for (; frame != end; ++frame, ++decisions) {
+    if (frame < ahead_end) {
+      prefetch(frame[frame_lookahead]);
+    }
+    Nid destination;
+    if (!check.is_unicast(*frame, destination)) [[unlikely]] {
+      break;
+    }
+    const Place place = tables.place(destination);
+    if (!leaves_by_port(place, free)) [[unlikely]] {
+      break;
+    }
+    decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
+  }
+  return static_cast<std::size_t>(frame - run.data());
+}
+
+/// The leading frames, as far as one of the loops above takes them. Returns their number, and adds
+/// them to the outcome of the burst, in which they begin at `first`.
+std::size_t SwitchCore::leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                                    Decision* decisions, std::size_t first,
+                                    BurstOutcome& outcome) {
   const FrameView& frame = run.front();
-  if (frame.length < shortest_frame_bytes ||
-      !IngressCheck::is_for_tree(dfa_of_frame(frame.data))) {
+  if (frame.length < shortest_frame_bytes) {
     return 0;
   }
-  const MulticastEntry& entry = tables_->tree(dfa_of_frame(frame.data).tree());
-  if (entry.wait_count == 0) {
-    const std::size_t count =
-        entry.parent == in ? copy_run(in, entry, run, decisions) : 0;
-    outcome.others.insert(first, Places::first(count));
-    return count;
+  const wire::FabricAddress to = dfa_of_frame(frame.data);
+  std::size_t count = 0;
+  if (!IngressCheck::is_for_tree(to)) {
+    count = unicast_run(in, run, decisions);
+  } else if (const MulticastEntry& entry = tables_->tree(to.tree()); entry.wait_count == 0) {
+    count = entry.parent == in ? copy_run(in, entry, run, decisions) : 0;
+  } else {
+    Run reduced = reduce_run(in, run, now, decisions);
+    if (reduced.count == 0) {
+      reduced = wide_run(in, run, now, decisions);
+    }
+    outcome.notable.insert(first, reduced.others);
+    outcome.others.insert(first, reduced.others);
+    return reduced.count;
   }
-  Run reduced = reduce_run(in, run, now, decisions);
-  if (reduced.count == 0) {
-    reduced = wide_run(in, run, now, decisions);
-  }
-  outcome.notable.insert(first, reduced.others);
-  outcome.others.insert(first, reduced.others);
-  return reduced.count;
+  outcome.others.insert(first, Places::first(count));
+  return count;
 }
 
 /// A single frame needs no prefetching, and pays for the work done once per burst.
@@ -584,7 +601,8 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
   for (std::size_t done = 0; done != frames.size();) {
     const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
     Decision* const decision = &decisions[done];
-    if (const std::size_t count = tree_run(in, run, now, decision, done, outcome); count != 0) {
+    if (const std::size_t count = leading_run(in, run, now, decision, done, outcome);
+        count != 0) {
       done += count;
       continue;
     }

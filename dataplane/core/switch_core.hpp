@@ -215,8 +215,9 @@ private:
   Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
   std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
                        Decision* decisions);
-  std::size_t tree_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                       Decision* decisions, std::size_t first, BurstOutcome& outcome);
+  std::size_t unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions);
+  std::size_t leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                          Decision* decisions, std::size_t first, BurstOutcome& outcome);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 
