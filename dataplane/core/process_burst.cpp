@@ -500,12 +500,15 @@ template <wire::Opcode op>
   return taken;
 }
 
-/// Leading frames from the parent of a tree without reductions, all with one destination; returns
+/// Leading frames from the parent of a tree without reductions, which ignores their ids; returns
 /// their number.
 [[gnu::noinline]] std::size_t SwitchCore::copy_run(PortNumber in, const MulticastEntry& entry,
                                                    std::span<const FrameView> run,
                                                    Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
+  constexpr std::uint32_t ids =
+      wire::FabricAddress::multicast({}, ReductionId{most_reductions_per_tree - 1}).value ^
+      wire::FabricAddress::multicast({}, {}).value;
   const wire::FabricAddress to = dfa_of_frame(run.front().data);
   const ReductionKey key(to.tree(), to.reduction());
   const FrameView* const end = run.data() + run.size();
@@ -516,7 +519,8 @@ template <wire::Opcode op>
       prefetch(frame[frame_lookahead]);
     }
     wire::FabricAddress destination;
-    if (!check.passes_to(*frame, destination) || destination != to) [[unlikely]] {
+    if (!check.passes_to(*frame, destination) || ((destination.value ^ to.value) & ~ids) != 0)
+        [[unlikely]] {
       break;
     }
     decisions->set(copied(Applied(*this), *frame, key, entry));
