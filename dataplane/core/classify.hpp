@@ -210,6 +210,7 @@ public:
     destination = dfa.nid();
     return true;
   }
+  /// Whether an address is a tree's, with the action that its frames have.
   [[nodiscard]] static bool is_for_tree(wire::FabricAddress destination) {
     return (destination.value & reduction_address_bits) == reduction_address_bits;
   }
