@@ -33,6 +33,7 @@ class Lab:
         self.network = Network()
         self.switches = []
         self.managers = []
+        self.agents = []
         self.browsers = []
         self.build = build
         self.config = None
@@ -160,6 +161,8 @@ class Lab:
         """After a failure: the output of managers and switches."""
         for manager in self.managers:
             print(f"--- log of {manager.file.stem}:\n{manager.log_text()}")
+        for agent in self.agents:
+            print(f"--- log of the host agent of {agent.namespace}:\n{agent.log_text()}")
         for switch in self.switches:
             print(f"--- log of {switch.file.stem}:\n{switch.log_text()}")
             if switch.alive():
@@ -177,10 +180,15 @@ class Lab:
         for manager in self.managers:
             if code := manager.stop():
                 raise AssertionError(f"{manager.file.stem} ended with exit code {code}")
+        for agent in self.agents:
+            if code := agent.stop():
+                raise AssertionError(f"the host agent of {agent.namespace} ended with exit code {code}")
 
     def close(self):
         for browser in self.browsers:
             browser.close()
+        for agent in self.agents:
+            agent.kill()
         for manager in self.managers:
             manager.kill()
         for switch in self.switches:

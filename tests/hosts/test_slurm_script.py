@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from test_fabric_manager import Fabric
+from test_host_agent import node
 from tributary.network import wait_until
 
 SCRIPT = Path(__file__).resolve().parents[2] / "endpoint" / "launcher" / "slurm" / "tributary-slurm"
@@ -39,6 +40,25 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
         assert run(lab, "epilog_slurmd", **where).returncode == 0
     assert not [job for job in manager.list("jobs") if job["job"] == "slurm-17"]
     assert run(lab, "prolog_task").stdout == ""
+
+
+def test_the_host_agent_of_a_node_knows_a_job_as_long_as_it_runs(lab):
+    agent, _, _ = node(lab)
+    manager = lab.start_manager()
+    tools = lab.place / "bin"
+    tools.mkdir()
+    (tools / "tributaryctl").symlink_to(lab.binaries.ctl)
+    where = {"TRIBUTARY_FABRIC_MANAGER_URL": manager.url, "HOST_AGENT": agent.socket, "PATH": f"{tools}:{os.environ['PATH']}"}
+    assert run(lab, "prolog_slurmd", **where).returncode == 0
+    (job,) = agent.ask(request="show")["jobs"]
+    (known,) = [one for one in manager.list("jobs") if one["job"] == "slurm-17"]
+    assert (job["job"], job["vni"], job["uid"], job["own"]) == ("slurm-17", known["vni"], 0, False), job
+    # Nothing is left on the node, though the manager is away.
+    manager.stop()
+    lab.managers.clear()
+    done = run(lab, "epilog_slurmd", **where)
+    assert "does not answer" in done.stderr, done.stderr
+    assert agent.ask(request="show")["jobs"] == []
 
 
 def test_ports_of_a_jobs_nodes_are_set_up_before_its_tasks_begin(lab):

@@ -193,6 +193,9 @@ void Daemon::clear_up() {
   for (auto& [number, answer] : fences_) {
     answer(messages::lost_connection, {}, 0);
   }
+  if (agent_job_) {
+    agent_job_->end();
+  }
   server_.reset();
   if (!directory_.empty()) {
     std::error_code ignored;
@@ -281,6 +284,7 @@ void Daemon::set_up(const messages::Job& job) {
       throw std::runtime_error(problem);
     }
     rdma_policy_ = rdma_policy_of(job_);
+    declare_to_agent();
     directory_ = new_directory();
     server_ = std::make_unique<pmix::Server>(
         pmix::ServerSettings{own.name(), job_.own_node(), directory_},
@@ -297,6 +301,19 @@ void Daemon::set_up(const messages::Job& job) {
   }
   ready.set_directory(directory_);
   channel_.send(message);
+}
+
+/// A refusal is not an end: ranks that may open the interface themselves do not need the agent.
+void Daemon::declare_to_agent() {
+  auto request = agent_request_of(job_);
+  if (!request || job_.nodes(static_cast<int>(job_.own_node())).interface().empty()) {
+    return;
+  }
+  agent_job_.emplace(io_, std::move(*request));
+  if (const std::string refusal = agent_job_->declare(); !refusal.empty()) {
+    fmt::print(stderr, "tributary-run: node {}: the host agent refuses the job: {}\n",
+               settings_.name, refusal);
+  }
 }
 
 void Daemon::signal(int number) {

@@ -10,9 +10,8 @@ namespace {
 std::string advice(int code) {
   switch (code) {
   case TRIBUTARY_ERR_NOT_PERMITTED:
-    return "; raw sockets need CAP_NET_RAW: run 'setcap cap_net_raw+ep PROGRAM', or grant it to "
-           "the "
-           "job's processes (AmbientCapabilities=CAP_NET_RAW, setpriv --ambient-caps +net_raw)";
+    return "; tributary-hostd on each compute node gives programs of a job their sockets, so that "
+           "they need no privilege";
   case TRIBUTARY_ERR_NO_INTERFACE:
     return "; TRIBUTARY_MPI_INTERFACE names the interface that leads to the switch";
   case TRIBUTARY_ERR_MANAGER_UNREACHABLE:

@@ -1,0 +1,142 @@
+#include "endpoint/library/open_link.hpp"
+
+#include "endpoint/host_client/host_client.hpp"
+#include "endpoint/library/host_environment.hpp"
+#include "lib/link/interface.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/link/raw_socket.hpp"
+#include "lib/link/xdp/af_xdp_port.hpp"
+#include "tributary/wire/ethernet.hpp"
+#include "tributary/wire/reduction.hpp"
+
+#include <boost/json/object.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace tributary::library {
+
+namespace {
+
+using host_agent::AgentError;
+using host_client::HostAgentAbsent;
+using link::LinkError;
+using link::Port;
+using link::RawSocket;
+using link::xdp::AfXdpPort;
+
+/// The longest frame read is a reduction frame with a trailer.
+constexpr std::uint32_t longest_frame = 128;
+static_assert(wire::reduction_frame_bytes < longest_frame);
+
+/// With raw sockets frames wait in the interface's queue as any host's do.
+RawSocket::Options raw_options(const tributary_host_options& options) {
+  return {.bypass_queueing = false,
+          .hears = true,
+          .receive_buffer_bytes = options.buffer_bytes,
+          .longest_frame = longest_frame,
+          .frames_at_once = Port::longest_burst};
+}
+
+std::uint32_t longest_packet(std::uint32_t mtu) {
+  return std::min(mtu, RawSocket::longest_payload);
+}
+
+OpenedLink open_af_xdp(const tributary_host_options& options) {
+  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
+  try {
+    return {.port = std::make_unique<AfXdpPort>(
+                options.interface, options.ethertype,
+                AfXdpPort::Options{.receive_buffer_bytes = options.buffer_bytes,
+                                   .longest_frame = longest_frame,
+                                   .frames_at_once = Port::longest_burst,
+                                   .otherwise = "use raw sockets: TRIBUTARY_TRANSPORT=raw, or "
+                                                "TRIBUTARY_TRANSPORT_RAW in the options"}),
+            .longest_packet = std::min(link::interface_mtu(options.interface),
+                                       AfXdpPort::longest_possible - header)};
+  } catch (const LinkError& error) {
+    if (error.kind() != LinkError::Kind::not_permitted) {
+      throw;
+    }
+    throw LinkError(
+        error.kind(),
+        fmt::format("{}. The host agent gives no AF_XDP sockets, because no rule of the "
+                    "kernel can guard what they send",
+                    error.what()));
+  }
+}
+
+OpenedLink open_by_agent(const tributary_host_options& options) {
+  host_agent::OpenRequest request;
+  request.job = job_of_environment();
+  if (const auto vni = vni_of_environment(); vni && vni->value != 0) {
+    request.vni = vni;
+  }
+  request.interface = options.interface;
+  request.ethertype = options.ethertype;
+  host_client::HandedSocket handed = host_client::HostClient().open(request);
+  if (options.nid != TRIBUTARY_NID_FROM_ADDRESS && Nid{options.nid} != handed.opened.nid) {
+    throw LinkError(LinkError::Kind::not_permitted,
+                    fmt::format("this host is {:#x} to the host agent, and a program of a user may "
+                                "not be {:#x}: leave the NID out of the options, or set it in "
+                                "hostd.toml",
+                                handed.opened.nid.value, options.nid));
+  }
+  OpenedLink opened{.longest_packet = longest_packet(handed.opened.mtu), .by_agent = handed.opened};
+  opened.port = std::make_unique<RawSocket>(
+      link::PacketSocket(options.interface, std::move(handed.descriptor)), raw_options(options));
+  return opened;
+}
+
+constexpr const char* own_way = "this process may not open a raw socket itself (CAP_NET_RAW), and ";
+
+} // namespace
+
+OpenedLink open_link(const tributary_host_options& options) {
+  if (wants_af_xdp(options)) {
+    return open_af_xdp(options);
+  }
+  try {
+    auto port =
+        std::make_unique<RawSocket>(options.interface, options.ethertype, raw_options(options));
+    return {.port = std::move(port),
+            .longest_packet = longest_packet(link::interface_mtu(options.interface))};
+  } catch (const LinkError& own) {
+    // In a container the interface is that of the node, and not there.
+    if (own.kind() != LinkError::Kind::not_permitted &&
+        own.kind() != LinkError::Kind::no_interface) {
+      throw;
+    }
+    try {
+      return open_by_agent(options);
+    } catch (const HostAgentAbsent& error) {
+      if (own.kind() == LinkError::Kind::no_interface) {
+        throw LinkError(own);
+      }
+      throw LinkError(own.kind(), own_way + std::string(error.what()));
+    } catch (const AgentError& error) {
+      throw LinkError(LinkError::Kind::not_permitted,
+                      fmt::format("{}the host agent of this node refuses: {}",
+                                  own.kind() == LinkError::Kind::not_permitted ? own_way : "",
+                                  error.what()));
+    }
+  }
+}
+
+std::optional<std::string> announced_name(const std::string& interface) {
+  try {
+    const auto result =
+        host_client::HostClient().ask(host_agent::line_of(host_agent::ShowRequest{}));
+    const auto& fields = result.as_object();
+    if (std::string_view(fields.at("interface").as_string()) == interface) {
+      return std::string(fields.at("host").as_string());
+    }
+  } catch (const std::exception&) {
+    // Without an agent that answers, a program announces its host itself.
+  }
+  return std::nullopt;
+}
+
+} // namespace tributary::library
