@@ -113,9 +113,10 @@ const Key<LimitKeys> limit_keys[] = {
      [](LimitKeys& l, const Value& v) { l.jobs_per_user = integer<std::uint32_t>(v); }},
     {{.name = "sockets_per_user",
       .type = Integer{1, 65'536},
-      .fallback = "256",
+      .fallback = "1024",
       .change = Change::live,
-      .help = "Packet sockets that one user holds."},
+      .help = "Packet sockets that one user holds. An MPI process has one, and one more for each set "
+              "of nodes that it keeps a tree of."},
      [](LimitKeys& l, const Value& v) { l.sockets_per_user = integer<std::uint32_t>(v); }},
     {{.name = "receive_buffer_mib",
       .type = Integer{1, 1024},

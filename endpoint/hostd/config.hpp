@@ -31,7 +31,7 @@ struct Agent {
 struct LimitKeys {
   std::uint32_t jobs = 4096;
   std::uint32_t jobs_per_user = 64;
-  std::uint32_t sockets_per_user = 256;
+  std::uint32_t sockets_per_user = 1024;
   std::uint32_t receive_buffer_mib = 16;
 };
 

@@ -76,6 +76,11 @@ OpenedLink open_by_agent(const tributary_host_options& options) {
   }
   request.interface = options.interface;
   request.ethertype = options.ethertype;
+  // Wide frames want more later, and it cannot grow then: so the agent's largest, unless a program
+  // asks for little.
+  if (options.buffer_bytes < tributary_host_defaults("").buffer_bytes) {
+    request.receive_buffer_bytes = options.buffer_bytes;
+  }
   host_client::HandedSocket handed = host_client::HostClient().open(request);
   if (options.nid != TRIBUTARY_NID_FROM_ADDRESS && Nid{options.nid} != handed.opened.nid) {
     throw LinkError(LinkError::Kind::not_permitted,

@@ -7,13 +7,11 @@ runs it as another user, who cannot read this tree.
     {"do": "send", "frame": "02fe...", "to": "eth1"}        `to`: by sendto()
     {"do": "bind", "to": "eth1", "ethertype": 3}
     {"do": "bypass", "on": 1}
-    {"do": "trees", "wanted": [7]}                          by the map that came with the socket
     {"do": "waiting"}                                       the frames that have arrived
 """
 
 import errno
 import json
-import mmap
 import os
 import socket
 import struct
@@ -85,7 +83,6 @@ def do(step):
         if descriptors:
             opened = socket.socket(fileno=descriptors[0])
             held.append(opened)
-            held.append(mmap.mmap(descriptors[1], 1024) if len(descriptors) > 1 else None)
         return answer
     if step["do"] == "try":
         tries[step["what"]]()
@@ -99,13 +96,6 @@ def do(step):
         opened.bind((step["to"], step.get("ethertype", 0x88B5)))
     elif step["do"] == "bypass":
         opened.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, step["on"])
-    elif step["do"] == "trees":
-        if held[-1] is None:
-            return "no map"
-        words = [(1 << 64) - 1] * 128
-        for tree in step["wanted"]:
-            words[tree // 64] &= ~(1 << tree % 64)
-        held[-1][:] = struct.pack("<128Q", *words)
     elif step["do"] == "waiting":
         frames = []
         while True:

@@ -172,7 +172,7 @@ def tries_everything(agent, program, fabric, outside, loop):
 
 
 def test_a_program_receives_only_its_own_vni(lab):
-    receives_only_its_own(lab, "done")
+    receives_only_its_own(lab)
 
 
 def test_a_program_receives_only_its_own_vni_by_an_agent_with_two_capabilities(lab):
@@ -184,10 +184,10 @@ def test_a_program_receives_only_its_own_vni_by_an_agent_with_two_capabilities(l
     copied = lab.place / "tributary-hostd"
     shutil.copy(lab.binaries.hostd, copied)
     lab.binaries.hostd = copied
-    receives_only_its_own(lab, "no map", prefix=AS_THE_UNIT)
+    receives_only_its_own(lab, prefix=AS_THE_UNIT)
 
 
-def receives_only_its_own(lab, by_map, **settings):
+def receives_only_its_own(lab, **settings):
     agent, fabric, outside = node(lab, **settings)
     agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
     program = Program(lab, ALICE)
@@ -201,12 +201,6 @@ def receives_only_its_own(lab, by_map, **settings):
 
     mine, theirs = bytes(right(1)), bytes(right(2, vni=VNI_B))
     assert arrives(fabric, mine) == [mine.hex()]
-    assert arrives(fabric, theirs) == []
-    # Of its own it chooses trees, where the agent may load programs.
-    assert program.do("trees", wanted=[TREE]) == by_map
-    assert arrives(fabric, mine) == [mine.hex()]
-    other_tree = bytes(right(1, tree=TREE + 64))
-    assert arrives(fabric, other_tree) == ([] if by_map == "done" else [other_tree.hex()])
     assert arrives(fabric, theirs) == []
     # Whatever it is bound to.
     assert program.do("bind", to="eth0", ethertype=everything) == "done"

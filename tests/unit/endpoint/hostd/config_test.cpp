@@ -38,7 +38,7 @@ TEST(HostAgentConfig, DefaultsAreThoseOfThePage) {
   EXPECT_THAT(config.services, IsEmpty());
   const host_agent::Settings settings = registry_settings(config);
   EXPECT_FALSE(settings.administrators);
-  EXPECT_EQ(settings.limits.sockets_per_user, 256U);
+  EXPECT_EQ(settings.limits.sockets_per_user, 1024U);
   EXPECT_EQ(settings.mark_prefix, 0x54);
 }
 
