@@ -81,7 +81,7 @@ tributary_host::tributary_host(const tributary_host_options& options)
 
 tributary_host::tributary_host(const tributary_host_options& options,
                                const tributary::library::Progress& progress, OpenedLink link)
-    : interface_(options.interface), ethertype_(options.ethertype),
+    : interface_(std::move(link.interface)), ethertype_(options.ethertype),
       may_thread_(progress.may_thread), nid_(nid_for(options, link)),
       longest_packet_(link.longest_packet), by_agent_(std::move(link.by_agent)),
       loop_(std::move(link.port), ethertype_,

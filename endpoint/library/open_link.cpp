@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -97,12 +98,7 @@ OpenedLink open_by_agent(const tributary_host_options& options) {
 
 constexpr const char* own_way = "this process may not open a raw socket itself (CAP_NET_RAW), and ";
 
-} // namespace
-
-OpenedLink open_link(const tributary_host_options& options) {
-  if (wants_af_xdp(options)) {
-    return open_af_xdp(options);
-  }
+OpenedLink open_raw(const tributary_host_options& options) {
   try {
     auto port =
         std::make_unique<RawSocket>(options.interface, options.ethertype, raw_options(options));
@@ -130,15 +126,54 @@ OpenedLink open_link(const tributary_host_options& options) {
   }
 }
 
+struct AgentsHost {
+  std::string interface {};
+  std::string name{};
+};
+
+/// What the agent announces. Throws HostAgentAbsent.
+AgentsHost announced() {
+  constexpr std::chrono::seconds limit{2};
+  try {
+    const auto result = host_client::HostClient(host_client::agent_path(), limit)
+                            .ask(host_agent::line_of(host_agent::ShowRequest{}));
+    const auto& fields = result.as_object();
+    return {.interface = std::string(fields.at("interface").as_string()),
+            .name = std::string(fields.at("host").as_string())};
+  } catch (const HostAgentAbsent&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw HostAgentAbsent(fmt::format("the host agent at {} does not say which interface it has: "
+                                      "{}; see its log",
+                                      host_client::agent_path(), error.what()));
+  }
+}
+
+} // namespace
+
+OpenedLink open_link(const tributary_host_options& options) {
+  tributary_host_options named = options;
+  std::string interface = options.interface;
+  if (interface.empty()) {
+    try {
+      interface = announced().interface;
+    } catch (const HostAgentAbsent& error) {
+      throw LinkError(LinkError::Kind::no_interface,
+                      fmt::format("no interface is named, and {}", error.what()));
+    }
+  }
+  named.interface = interface.c_str();
+  OpenedLink opened = wants_af_xdp(named) ? open_af_xdp(named) : open_raw(named);
+  opened.interface = std::move(interface);
+  return opened;
+}
+
 std::optional<std::string> announced_name(const std::string& interface) {
   try {
-    const auto result =
-        host_client::HostClient().ask(host_agent::line_of(host_agent::ShowRequest{}));
-    const auto& fields = result.as_object();
-    if (std::string_view(fields.at("interface").as_string()) == interface) {
-      return std::string(fields.at("host").as_string());
+    if (AgentsHost host = announced(); host.interface == interface) {
+      return std::move(host.name);
     }
-  } catch (const std::exception&) {
+  } catch (const HostAgentAbsent&) {
     // Without an agent that answers, a program announces its host itself.
   }
   return std::nullopt;

@@ -19,12 +19,14 @@
 namespace tributary::library {
 
 struct OpenedLink {
+  std::string interface {};
   std::unique_ptr<link::Port> port{};
   std::uint32_t longest_packet = 0;             ///< bytes after an Ethernet header
   std::optional<host_agent::Opened> by_agent{}; ///< absent: opened by this process
 };
 
-/// Throws LinkError, and std::invalid_argument for what the environment asks for.
+/// Without the name of an interface it is the agent's. Throws LinkError, and std::invalid_argument
+/// for what the environment asks for.
 [[nodiscard]] OpenedLink open_link(const tributary_host_options& options);
 
 /// The name by which the node's agent announces this interface; empty if there is none that does.

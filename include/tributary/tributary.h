@@ -256,7 +256,7 @@ enum tributary_transport {
 };
 
 struct tributary_host_options {
-  const char* interface;
+  const char* interface; /* ""; that of this node's host agent */
   uint16_t ethertype; /* 0x88B5; that of the switch port; at least 0x0600 */
   uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
   /* How long a waiting call polls for frames, yielding the processor in between, before it sleeps;

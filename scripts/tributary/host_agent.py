@@ -28,10 +28,10 @@ class Refused(Exception):
 
 class HostAgent:
     def __init__(self, binaries, place, namespace, services=(), limits=None, prefix=(), **agent):
-        """`prefix` is put before the command (setpriv, say); `agent` are keys of [agent]."""
+        """Its files are in `place`. `prefix` is put before the command (setpriv, say); `agent` are keys of [agent]."""
         place = Path(place)
         self.binaries, self.namespace, self.prefix = binaries, namespace, prefix
-        self.socket = place / f"{namespace}-host.sock"
+        self.socket = Path(agent.get("socket", place / f"{namespace}-host.sock"))
         self.record = place / f"{namespace}-host.json"
         self.file = place / f"{namespace}-hostd.toml"
         self.log = place / f"{namespace}-hostd.log"

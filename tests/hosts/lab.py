@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tributary import frames
 from tributary.cases import Skip
+from tributary.host_agent import HostAgent
 from tributary.manager import Manager
 from tributary.network import Network, RawPort, shell, wait_until
 from tributary.switch import Binaries, Config, Switch
@@ -75,6 +76,12 @@ class Lab:
         self.need(self.binaries.fabricd)
         self.managers.append(Manager(self.binaries, self.place, **sections))
         return self.managers[-1]
+
+    def start_agent(self, namespace, place=None, **settings):
+        """A host agent that answers; `settings` as HostAgent has them."""
+        self.need(self.binaries.hostd)
+        self.agents.append(HostAgent(self.binaries, place or self.place, namespace, **settings))
+        return self.agents[-1]
 
     def run_switch(self, *arguments):
         """Runs a switch that is expected to end on its own: (exit code, standard output, standard

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from launching import Nodes, finish, start
 from test_fabric_manager import Fabric
-from test_mpi import Cluster
+from test_mpi import Cluster, Loop, fabric_held, summary
 from test_python import python
 from tributary import frames
 from tributary.cases import Skip
-from tributary.host_agent import HostAgent, Refused
-from tributary.mpi_library import OPENMPI
-from tributary.mpi_nodes import FABRIC
+from tributary.host_agent import Refused
+from tributary.mpi_library import MPICH, OPENMPI
 from tributary.network import RawPort, shell, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +71,7 @@ class Program:
 def need(lab):
     lab.need(lab.binaries.hostd)
     if shutil.which("nft") is None:
-        raise Skip("nft is not installed: apt install nftables")
+        raise Skip("nft is not installed: scripts/setup")
 
 
 def node(lab, **settings):
@@ -81,8 +80,7 @@ def node(lab, **settings):
     lab.network.host("h1")
     lab.network.cable("h1", "eth0", None, "fabric", MAC)
     lab.network.cable("h1", "other0", None, "outside")
-    agent = HostAgent(lab.binaries, lab.place, "h1", interface="eth0", **settings)
-    lab.agents.append(agent)
+    agent = lab.start_agent("h1", interface="eth0", **settings)
     return agent, RawPort(None, "fabric"), RawPort(None, "outside")
 
 
@@ -399,8 +397,7 @@ def whole_way(lab, inside=()):
     # In a container the interface is not there; otherwise there is no privilege for it.
     assert alone.returncode == 1 and ("'eth0' does not exist" if inside else "tributary-hostd") in err, err
     assert "setcap" not in err, err
-    agents = [HostAgent(lab.binaries, lab.place, f"h{n}", interface="eth0", services=EVERYBODY) for n in range(3)]
-    lab.agents.extend(agents)
+    agents = [lab.start_agent(f"h{n}", interface="eth0", services=EVERYBODY) for n in range(3)]
     refused = run(1, agents[1])
     _, err = refused.communicate(timeout=60)
     assert refused.returncode == 1 and "no job of user 1000" in err, err
@@ -423,8 +420,7 @@ def test_a_user_joins_a_group_by_what_the_agent_knows_of_his_job(lab):
     os.chmod(fabric.manager.socket, 0o666)
     program = lab.place / "tributary-host"
     shutil.copy(lab.binaries.host, program)
-    agents = [HostAgent(lab.binaries, lab.place, f"h{n}", interface="eth0") for n in range(fabric.hosts)]
-    lab.agents.extend(agents)
+    agents = [lab.start_agent(f"h{n}", interface="eth0") for n in range(fabric.hosts)]
     wait_until(lambda: len(fabric.manager.get("/api/v1/topology")[1]["hosts"]) == fabric.hosts, "all hosts are known")
     status, job = fabric.manager.request(
         "POST", "/fabric/collectives/jobs", {"jobID": "users", "mcastLimit": 4, "assignVni": True}
@@ -453,8 +449,7 @@ def test_a_launched_job_is_known_as_long_as_it_runs_whatever_the_agent_does(lab)
     need(lab)
     nodes = Nodes(lab, 1)
     manager = lab.start_manager()
-    agent = HostAgent(lab.binaries, lab.place, "n0", interface="eth0")
-    lab.agents.append(agent)
+    agent = lab.start_agent("n0", interface="eth0")
     child = start(lab, "--manager", manager.url, *nodes.option(1), "sleep", "8", env={"TRIBUTARY_HOST_AGENT": str(agent.socket)})
 
     def jobs():
@@ -497,24 +492,57 @@ def test_python_gets_its_socket_from_the_agent(lab):
     assert opened.returncode == 0 and int(opened.stdout) == NID, opened
 
 
-def test_mpi_ranks_without_a_capability_reduce_by_the_agents(lab):
+def mpi_ranks_of_a_user_reduce(lab, library):
+    """No variable names the manager, the job or the interface, and no rank has a capability."""
     need(lab)
-    cluster = Cluster(lab, OPENMPI, 2)
-    job = cluster.manager.request(
-        "POST", "/fabric/collectives/jobs", {"jobID": "users", "mcastLimit": 4, "assignVni": True}
-    )[1]
-    agents = [HostAgent(lab.binaries, lab.place, name, interface=FABRIC) for name in cluster.nodes.hosts.names]
-    lab.agents.extend(agents)
-    for agent in agents:
-        agent.ask(request="add_job", job="users", vni=job["vni"], uid=0)
-    # The nodes of this test share /run: each rank finds its own node's agent by the node's name.
-    own_agent = f'TRIBUTARY_HOST_AGENT={lab.place}/$(hostname | sed "s/^node-//; y/-/./")-host.sock; export TRIBUTARY_HOST_AGENT'
-    drop = ["setpriv", "--bounding-set", "-net_raw,-net_admin", "--inh-caps", "-net_raw,-net_admin"]
-    words = ["sh", "-c", own_agent + '; exec "$@"', "sh", *drop, cluster.program, "sums", "1"]
-    code, out, err = cluster.run(
-        OPENMPI, 2, words, TRIBUTARY_JOB_ID="users", TRIBUTARY_FABRIC_MANAGER_TOKEN=job["sessionToken"], TRIBUTARY_MPI_REQUIRE=1
-    )
+    cluster = Cluster(lab, library, 2, user=ALICE)
+    code, out, err = cluster.run(library, 2, [cluster.program, "sums", "1"], TRIBUTARY_MPI_REQUIRE=1)
     assert code == 0, f"{code}\n{out}\n{err}"
-    for agent in agents:
+    here, calls = summary(err)
+    assert here > calls / 2, err
+    for agent in cluster.agents:
         counted = agent.guard()
         assert counted["passed"] > 0 and sum(counted.values()) == counted["passed"], counted
+        (job,) = agent.ask(request="show")["jobs"]
+        assert job["sockets"] == 0 and job["uid"] == ALICE, job
+    cluster.nothing_left()
+    return cluster
+
+
+def test_mpi_ranks_of_a_user_reduce_by_the_agents_and_end_or_go_on_without_them(lab):
+    cluster = mpi_ranks_of_a_user_reduce(lab, OPENMPI)
+    for agent in cluster.agents:
+        agent.ask(request="end_job", job="mpi")
+    words = [cluster.program, "sums", "1"]
+    code, out, err = cluster.run(OPENMPI, 2, words)
+    assert code == 0 and "nothing is reduced in the network" in err and "no job of user 1000" in err, f"{code}\n{out}\n{err}"
+    cluster.declare()
+    for agent in cluster.agents:
+        agent.stop()
+    lab.agents.clear()
+    code, out, err = cluster.run(OPENMPI, 2, words)
+    assert code == 0 and "no host agent at /run/tributary/host.sock" in err, f"{code}\n{out}\n{err}"
+    code, out, err = cluster.run(OPENMPI, 2, words, TRIBUTARY_MPI_REQUIRE=1)
+    assert code not in (0, None) and "TRIBUTARY_MPI_REQUIRE" in err, f"{code}\n{out}\n{err}"
+
+
+def test_mpi_ranks_of_a_user_reduce_by_the_agents_with_mpich(lab):
+    mpi_ranks_of_a_user_reduce(lab, MPICH)
+
+
+def test_communicators_of_a_users_ranks_go_on_by_what_they_have_while_an_agent_restarts(lab):
+    """Each process has a socket of its own, and one for each tree that it keeps."""
+    need(lab)
+    cluster = Cluster(lab, OPENMPI, 2, user=ALICE)
+    loop = Loop(cluster, 4)
+    held = [agent.ask(request="show")["jobs"][0]["sockets"] for agent in cluster.agents]
+    assert sum(held) >= 4, held
+    for agent in cluster.agents:
+        agent.stop(signal.SIGKILL)
+        agent.start()
+    assert [agent.ask(request="show")["jobs"][0]["sockets"] for agent in cluster.agents] == held
+    err = loop.end()
+    fabric_held(cluster, err)
+    here, calls = summary(err)
+    assert here > calls / 2, err
+    cluster.nothing_left()

@@ -37,10 +37,10 @@ def compiled(lab, library):
 class Cluster(MpiCluster):
     """With the program of the tests, whose calls all use the network where possible."""
 
-    def __init__(self, lab, library, nodes, **groups):
+    def __init__(self, lab, library, nodes, user=None, **groups):
         """`groups`: keys of the manager's [groups]."""
         self.lab, self.library, self.program = lab, library, compiled(lab, library)
-        super().__init__(lab, nodes, groups={"payload": 8192, "slots": 128, **groups})
+        super().__init__(lab, nodes, user=user, groups={"payload": 8192, "slots": 128, **groups})
 
     def environment(self, **more):
         # coll/han of Open MPI 5.0 hangs in broadcasts in which ranks name the same bytes by different datatypes.

@@ -42,6 +42,11 @@ NoGroup refusal_of(const std::string& what, int code, const tributary_host* host
   return {cause_of(code), fmt::format("{}: {}{}", what, tributary_last_error(host), advice(code))};
 }
 
+std::string what_of_interface(const std::string& name) {
+  return name.empty() ? "TRIBUTARY_MPI_INTERFACE is not set"
+                      : fmt::format("interface {} cannot be used", name);
+}
+
 FabricHost::FabricHost(const std::string& interface, std::uint32_t spin_usec) {
   tributary_host_options on = tributary_host_defaults(interface.c_str());
   on.spin_usec = spin_usec;
@@ -49,8 +54,8 @@ FabricHost::FabricHost(const std::string& interface, std::uint32_t spin_usec) {
   on.progress = TRIBUTARY_PROGRESS_THREAD;
   if (const int code = tributary_open(&on, &host_); code != TRIBUTARY_OK) {
     host_ = nullptr;
-    throw NoGroup(Refusal::no_interface, fmt::format("interface {} cannot be used: {}{}", interface,
-                                                     tributary_last_error(nullptr), advice(code)));
+    throw NoGroup(Refusal::no_interface,
+                  refusal_of(what_of_interface(interface), code, nullptr).what());
   }
 }
 
