@@ -8,17 +8,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from launching import Nodes, finish, start
+import test_rdma as rdma
 from test_fabric_manager import Fabric
-from test_mpi import Cluster, Loop, fabric_held, summary
-from test_python import python
 from tributary import frames
 from tributary.cases import Skip
 from tributary.host_agent import Refused
-from tributary.mpi_library import MPICH, OPENMPI
 from tributary.network import RawPort, shell, wait_until
 
-ROOT = Path(__file__).resolve().parents[2]
 ALICE, BOB = 1000, 2000
 VNI_A, VNI_B = 0x400, 0x401
 TREE = 7
@@ -445,104 +441,39 @@ def test_a_user_joins_a_group_by_what_the_agent_knows_of_his_job(lab):
     assert len(fabric.manager.get("/api/v1/topology")[1]["hosts"]) == fabric.hosts, "no program says that its host leaves"
 
 
-def test_a_launched_job_is_known_as_long_as_it_runs_whatever_the_agent_does(lab):
+def test_a_user_writes_and_reads_memory_of_other_hosts_by_the_agents(lab):
     need(lab)
-    nodes = Nodes(lab, 1)
-    manager = lab.start_manager()
-    agent = lab.start_agent("n0", interface="eth0")
-    child = start(lab, "--manager", manager.url, *nodes.option(1), "sleep", "8", env={"TRIBUTARY_HOST_AGENT": str(agent.socket)})
-
-    def jobs():
-        return agent.ask(request="show")["jobs"]
-
-    wait_until(jobs, "the job is declared")
-    (job,) = jobs()
-    assert job["attached"] and job["vni"] >= 1024 and job["uid"] == 0 and job["ends_in_s"] is None, job
-    agent.stop(signal.SIGKILL)
-    agent.start()
-    assert [(one["job"], one["mark"]) for one in jobs()] == [(job["job"], job["mark"])], jobs()
-    wait_until(lambda: jobs()[0]["ends_in_s"] is None, "it is attached again", 8)
-    ended = finish(lab, child)
-    assert ended.code == 0, ended.err
-    assert jobs() == []
-
-
-def test_python_gets_its_socket_from_the_agent(lab):
-    agent, _, _ = node(lab)
-    lab.need(lab.binaries.library)
-    package = lab.place / "python"
-    shutil.copytree(ROOT / "endpoint" / "python" / "tributary", package / "tributary")
-    for header in ("tributary.h", "rdma.h"):
-        shutil.copy(ROOT / "include" / "tributary" / header, package / "tributary")
-    shutil.copy(lab.binaries.library, package / "libtributary.so.0")
-
-    def run():
-        return subprocess.run(
-            ["ip", "netns", "exec", "h1", "setpriv", "--reuid", str(ALICE), "--regid", str(ALICE), "--clear-groups",
-             "--inh-caps=-all", python(), "-c", "import tributary; print(tributary.Host('eth0').nid)"],
-            env={**agent.environment, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1",
-                 "TRIBUTARY_LIBRARY": str(package / "libtributary.so.0")},
-            capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-
-    refused = run()
-    assert refused.returncode and "TributaryError" in refused.stderr and "no job of user 1000" in refused.stderr, refused
-    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
-    opened = run()
-    assert opened.returncode == 0 and int(opened.stdout) == NID, opened
-
-
-def mpi_ranks_of_a_user_reduce(lab, library):
-    """No variable names the manager, the job or the interface, and no rank has a capability."""
-    need(lab)
-    cluster = Cluster(lab, library, 2, user=ALICE)
-    code, out, err = cluster.run(library, 2, [cluster.program, "sums", "1"], TRIBUTARY_MPI_REQUIRE=1)
-    assert code == 0, f"{code}\n{out}\n{err}"
-    here, calls = summary(err)
-    assert here > calls / 2, err
-    for agent in cluster.agents:
+    switch = rdma.hosts(lab)
+    for port in ("host0", "host1"):
+        switch.ctl("impair", "set", "--port", port, "--direction", "sent", "--seed", "7", "--loss", "1%")
+    agents = [lab.start_agent(f"h{n}", interface="eth0") for n in range(3)]
+    for agent in agents:
+        agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    program = lab.place / "tributary-host"
+    shutil.copy(lab.binaries.host, program)
+    # As a user of each node starts it, who finds the agent where the node has it.
+    lab.binaries.host = lab.file("as-user", f"""#!/bin/sh
+TRIBUTARY_HOST_AGENT={lab.place}/$(ip netns identify $$)-host.sock exec setpriv --reuid {ALICE} --regid {ALICE} \\
+  --clear-groups --inh-caps=-all {program} "$@"
+""")
+    lab.binaries.host.chmod(0o755)
+    own = lab.place / "own"
+    own.mkdir()
+    os.chown(own, ALICE, ALICE)
+    length = 2**20 + 3
+    data = lab.file("data")
+    data.write_bytes(bytes(7 * n & 0xFF for n in range(length)))
+    served = rdma.Served(lab, 1, "--length", length, "--output", own / "there")
+    wrote = rdma.ask(lab, 0, "write", "--region", served.region, "--input", data)
+    read = rdma.ask(lab, 2, "read", "--region", served.region, "--length", length, "--output", own / "back")
+    served.end()
+    assert wrote["bytes"] == read["bytes"] == length, (wrote, read)
+    assert (own / "there").read_bytes() == (own / "back").read_bytes() == data.read_bytes()
+    for agent in agents:
         counted = agent.guard()
         assert counted["passed"] > 0 and sum(counted.values()) == counted["passed"], counted
-        (job,) = agent.ask(request="show")["jobs"]
-        assert job["sockets"] == 0 and job["uid"] == ALICE, job
-    cluster.nothing_left()
-    return cluster
-
-
-def test_mpi_ranks_of_a_user_reduce_by_the_agents_and_end_or_go_on_without_them(lab):
-    cluster = mpi_ranks_of_a_user_reduce(lab, OPENMPI)
-    for agent in cluster.agents:
-        agent.ask(request="end_job", job="mpi")
-    words = [cluster.program, "sums", "1"]
-    code, out, err = cluster.run(OPENMPI, 2, words)
-    assert code == 0 and "nothing is reduced in the network" in err and "no job of user 1000" in err, f"{code}\n{out}\n{err}"
-    cluster.declare()
-    for agent in cluster.agents:
-        agent.stop()
-    lab.agents.clear()
-    code, out, err = cluster.run(OPENMPI, 2, words)
-    assert code == 0 and "no host agent at /run/tributary/host.sock" in err, f"{code}\n{out}\n{err}"
-    code, out, err = cluster.run(OPENMPI, 2, words, TRIBUTARY_MPI_REQUIRE=1)
-    assert code not in (0, None) and "TRIBUTARY_MPI_REQUIRE" in err, f"{code}\n{out}\n{err}"
-
-
-def test_mpi_ranks_of_a_user_reduce_by_the_agents_with_mpich(lab):
-    mpi_ranks_of_a_user_reduce(lab, MPICH)
-
-
-def test_communicators_of_a_users_ranks_go_on_by_what_they_have_while_an_agent_restarts(lab):
-    """Each process has a socket of its own, and one for each tree that it keeps."""
-    need(lab)
-    cluster = Cluster(lab, OPENMPI, 2, user=ALICE)
-    loop = Loop(cluster, 4)
-    held = [agent.ask(request="show")["jobs"][0]["sockets"] for agent in cluster.agents]
-    assert sum(held) >= 4, held
-    for agent in cluster.agents:
-        agent.stop(signal.SIGKILL)
-        agent.start()
-    assert [agent.ask(request="show")["jobs"][0]["sockets"] for agent in cluster.agents] == held
-    err = loop.end()
-    fabric_held(cluster, err)
-    here, calls = summary(err)
-    assert here > calls / 2, err
-    cluster.nothing_left()
+    # One host is not another, whatever its program says.
+    words = rdma.command(lab, 2, "read", "--region", served.region, "--length", 1)
+    words[words.index("--nid") + 1] = "1"
+    code, _, err = lab.run(*words)
+    assert code == 1 and "may not be" in err, (code, err)
