@@ -44,7 +44,9 @@ void check_files(const Config& config) {
     look("rest", "tls_certificate", [&] {
       static_cast<void>(net::tls_context(
           {.role = net::TlsRole::server,
-           .files = {.ca = {}, .certificate = rest.tls_certificate, .key = rest.tls_key}}));
+           .verify = rest.tls_ca.empty() ? net::TlsVerify::nothing
+                                         : net::TlsVerify::authority_if_any,
+           .files = {rest.tls_ca, rest.tls_certificate, rest.tls_key}}));
     });
   }
   const Switches& switches = config.switches;
