@@ -24,9 +24,10 @@ struct FabricAddress {
 /// The interface named `wanted`; without a name the first one of these: its address is made for the
 /// fabric and its NID is known; its address is made for the fabric; its NID is known as a host with
 /// this node's name. Null if none matches. `host_of`: a host's name by its NID, "" if it is unknown.
-[[nodiscard]] const Interface*
-fabric_interface(const std::vector<Interface>& interfaces, std::string_view wanted,
-                 const std::function<std::string_view(Nid)>& host_of, std::string_view node);
+[[nodiscard]] const Interface* fabric_interface(const std::vector<Interface>& interfaces,
+                                                std::string_view wanted,
+                                                const std::function<std::string_view(Nid)>& host_of,
+                                                std::string_view node);
 
 /// Links on the path from node to node, relative to the smallest non-zero number: 1 for neighbours
 /// at one switch, 2 for twice as many links. Row-major; 0 from a node to itself. Empty when the

@@ -93,16 +93,17 @@ std::optional<std::string> Access::job_to_see(const api::Caller& caller, const s
   return *job;
 }
 
-std::optional<api::Answer>
-Access::refuse_nodes(const api::Caller& caller, const api::AllocationRequest& request) const {
+std::optional<api::Answer> Access::refuse_nodes(const api::Caller& caller,
+                                                const api::AllocationRequest& request) const {
   const auto is_certified = [&](const api::AllocationRequest::Node& node) {
     return std::ranges::find(caller.nodes, node.name) != caller.nodes.end();
   };
   for (const api::AllocationRequest::Node& node : request.nodes) {
     if (!is_certified(node)) {
-      return api::error_answer(403, fmt::format("the certificate is of node {}; it cannot speak for "
-                                                "node \"{}\"",
-                                                fmt::join(caller.nodes, ", "), node.name));
+      return api::error_answer(403,
+                               fmt::format("the certificate is of node {}; it cannot speak for "
+                                           "node \"{}\"",
+                                           fmt::join(caller.nodes, ", "), node.name));
     }
   }
   const records::Allocation* const allocation = registry_.find_allocation(request.job);

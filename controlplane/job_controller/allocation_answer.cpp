@@ -42,14 +42,13 @@ std::vector<NodePlace> places_of(const topology::Graph& graph,
   std::vector<NodePlace> places;
   for (const api::AllocationRequest::Node& node : request.nodes) {
     NodePlace place;
-    const job::Interface* const interface =
-        job::fabric_interface(node.inventory.interfaces, request.interface,
-                              [&](Nid nid) {
-                                const auto host = graph.find_host(nid);
-                                return host ? std::string_view(graph[*host].name)
-                                            : std::string_view();
-                              },
-                              node.inventory.host.empty() ? node.name : node.inventory.host);
+    const job::Interface* const interface = job::fabric_interface(
+        node.inventory.interfaces, request.interface,
+        [&](Nid nid) {
+          const auto host = graph.find_host(nid);
+          return host ? std::string_view(graph[*host].name) : std::string_view();
+        },
+        node.inventory.host.empty() ? node.name : node.inventory.host);
     if (interface != nullptr) {
       place.interface = interface->name;
       place.address = interface->address;

@@ -55,8 +55,9 @@ void report(const std::exception_ptr& thrown) {
 class Server::Impl : public std::enable_shared_from_this<Server::Impl> {
 public:
   Impl(asio::io_context& context, const Settings& settings, api::Service& service)
-      : context_(context), shared_(std::make_shared<Shared>(settings.limits)), stop_timer_(context),
-        tls_files_{settings.tls_ca, settings.tls_certificate, settings.tls_key},
+      : context_(context), shared_(std::make_shared<Shared>(settings.limits)),
+        stop_timer_(context), tls_files_{settings.tls_ca, settings.tls_certificate,
+                                         settings.tls_key},
         handshakes_(std::make_shared<net::HandshakeTurns>(context.get_executor())) {
     shared_->service = &service;
     shared_->routes = service.routes();

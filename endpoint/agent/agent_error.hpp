@@ -16,7 +16,7 @@ enum class Reason : std::uint8_t {
   not_permitted, ///< the caller may not do this
   no_job,        ///< no job of this user is on the node, or not the named one
   several_jobs,  ///< several fit; the request must name one
-  taken,         ///< the job's name or its VNI belongs to somebody else
+  taken,         ///< the job's name or its VNI is another user's
   limit,         ///< too many sockets or jobs
   unavailable,   ///< the interface or the guard is not in order; the same request may succeed later
 };

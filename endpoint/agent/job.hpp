@@ -78,7 +78,7 @@ struct Job {
 struct Service {
   std::string name{};
   std::vector<std::uint32_t> users{};  ///< user ids
-  std::vector<std::uint32_t> groups{}; ///< group ids; without users and groups: everybody
+  std::vector<std::uint32_t> groups{}; ///< group ids; without users and groups: every user
   Vni first{};
   Vni last{};
 

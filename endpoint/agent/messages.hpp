@@ -1,4 +1,4 @@
-// What is said on the host agent's socket: one line of JSON for a request, one for its answer
+// Messages on the host agent's socket: one line of JSON for a request, one for its answer
 // (docs/protocol/host-agent.md). And what the agent writes down for its next start, in the same
 // form.
 //

@@ -115,8 +115,9 @@ const Key<LimitKeys> limit_keys[] = {
       .type = Integer{1, 65'536},
       .fallback = "1024",
       .change = Change::live,
-      .help = "Packet sockets that one user holds. An MPI process has one, and one more for each set "
-              "of nodes that it keeps a tree of."},
+      .help =
+          "Packet sockets that one user holds. An MPI process has one, and one more for each set "
+          "of nodes that it keeps a tree of."},
      [](LimitKeys& l, const Value& v) { l.sockets_per_user = integer<std::uint32_t>(v); }},
     {{.name = "receive_buffer_mib",
       .type = Integer{1, 1024},
@@ -130,7 +131,7 @@ const Key<LimitKeys> limit_keys[] = {
 const Key<ServiceKeys> service_keys[] = {
     {{.name = "name",
       .type = Name{},
-      .sample = "\"everybody\"",
+      .sample = "\"all-users\"",
       .change = Change::live,
       .required = true,
       .help = "Name of the service, for messages."},
@@ -288,7 +289,7 @@ std::string default_toml() {
       "# administrator declares for them. With this one every user may declare jobs of his own.\n"
       "#\n"
       "# [[service]]\n"
-      "# name = \"everybody\"\n"
+      "# name = \"all-users\"\n"
       "# vnis = [1024, 65535]\n";
   return out;
 }

@@ -84,7 +84,7 @@ HostProcess::HostProcess(const Config& config, bool keeps_log_level)
   watch_ = std::make_unique<KernelWatch>(context_, [this] { reconcile(); });
   adopt();
   socket_ =
-      std::make_unique<service::SocketFile>(config.agent.socket, service::SocketFile::everybody);
+      std::make_unique<service::SocketFile>(config.agent.socket, service::SocketFile::every_user);
   server_ = std::make_unique<AgentServer>(context_, socket_->release_descriptor(),
                                           static_cast<AgentService&>(*this));
 }
@@ -97,15 +97,16 @@ void HostProcess::adopt() {
   try {
     record = record_.read();
   } catch (const std::runtime_error& error) {
-    spdlog::error("the jobs of before the restart are lost, and their programs cannot send any "
-                  "more: {}",
-                  error.what());
+    spdlog::error(
+        "the jobs of the time before the restart are lost, and their programs cannot send any "
+        "more: {}",
+        error.what());
   }
   std::optional<Mark> highest;
   try {
     highest = guardian_.highest_in_force();
   } catch (const NftError& error) {
-    spdlog::error("{}", error.what()); // it is said to those that ask for sockets, too
+    spdlog::error("{}", error.what()); // programs that ask for sockets get it, too
   }
   std::uint32_t first = std::random_device{}();
   if (highest) {

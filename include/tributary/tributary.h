@@ -256,9 +256,9 @@ enum tributary_transport {
 };
 
 struct tributary_host_options {
-  const char* interface; /* ""; that of this node's host agent */
-  uint16_t ethertype; /* 0x88B5; that of the switch port; at least 0x0600 */
-  uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
+  const char* interface; /* "": that of this node's host agent */
+  uint16_t ethertype;    /* 0x88B5; that of the switch port; at least 0x0600 */
+  uint32_t nid; /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
   /* How long a waiting call polls for frames, yielding the processor in between, before it sleeps;
    * this saves the wake-up. TRIBUTARY_SPIN_AUTO, the default: 30 for reductions of at most four
    * frames, 100 for those of up to 64; for longer ones it yields and polls once. Otherwise, and

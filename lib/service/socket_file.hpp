@@ -18,7 +18,7 @@ class SocketFile {
 public:
   // Who may connect, as mode bits.
   static constexpr unsigned owner_and_group = 0660;
-  static constexpr unsigned everybody = 0666;
+  static constexpr unsigned every_user = 0666;
 
   /// Whether a running process has this socket, of any type. Connects only to stream sockets.
   /// Throws SocketError if the path is too long.

@@ -47,10 +47,10 @@ void check(const Scenario& scenario) {
     const std::string missing =
         spec.raw ? std::string() : port::missing_privileges(spec.device.kind, have);
     if (!missing.empty()) {
-      throw port::PortError(fmt::format(
-          "port \"{}\": missing privilege: {}; start tributary-pktgen as root, or use a raw socket, "
-          "which needs CAP_NET_RAW alone",
-          spec.device.name, missing));
+      throw port::PortError(fmt::format("port \"{}\": missing privilege: {}; start "
+                                        "tributary-pktgen as root, or use a raw socket, "
+                                        "which needs CAP_NET_RAW alone",
+                                        spec.device.name, missing));
     }
   }
 }
@@ -71,11 +71,11 @@ std::vector<std::unique_ptr<link::RawSocket>> raw_sockets(const PortSpec& spec,
     if (error.kind() != link::LinkError::Kind::not_permitted) {
       throw;
     }
-    throw port::PortError(
-        fmt::format("port \"{}\": missing privilege: CAP_NET_RAW; start tributary-pktgen as root. A "
-                    "generator sends as many hosts, and the host agent of a node lets a user send as "
-                    "that node alone",
-                    spec.device.name));
+    throw port::PortError(fmt::format(
+        "port \"{}\": missing privilege: CAP_NET_RAW; start tributary-pktgen as root. A "
+        "generator sends as many hosts, and the host agent of a node lets a user send as "
+        "that node alone",
+        spec.device.name));
   }
 }
 

@@ -116,7 +116,7 @@ def test_nodes_need_their_certificates_alone_and_the_controller_forgets_no_job(l
     assert agent.ask(request="show")["jobs"] == [] and known() == {"slurm-17"}, "it is the controller's"
     assert run(lab, "epilog_slurmctld", **controller).returncode == 0 and known() == set()
 
-    # A manager that is away is told later; a job with the same number that has begun meanwhile stays.
+    # A manager that is away learns it later; a job with the same number that has begun meanwhile stays.
     for number in ("18", "19"):
         assert run(lab, "prolog_slurmctld", job=number, **controller).returncode == 0
     manager.stop()

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds between_looks{100};
 /// Looks between two searches for processes that have died.
 constexpr std::uint32_t looks_until_reap = 10;
 constexpr std::size_t most_refusals = 64;
-/// Of a host whose frames no call reads: they must not hold much of the kernel's memory.
+/// For a host whose frames no call reads: they must not hold much of the kernel's memory.
 constexpr std::uint32_t unread_buffer_bytes = 1U << 16;
 
 std::string group_name(TreeName name) { return fmt::format("mpi-{:016x}", name.value); }

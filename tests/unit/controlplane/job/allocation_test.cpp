@@ -15,8 +15,8 @@ Interface interface(const std::string& name, const std::string& address) {
 const Interface* chosen(const std::vector<Interface>& all, std::string_view wanted,
                         const std::set<std::uint32_t>& known, std::string_view node = "n9") {
   return fabric_interface(
-      all, wanted,
-      [&](Nid nid) { return known.contains(nid.value) ? "n0" : std::string_view(); }, node);
+      all, wanted, [&](Nid nid) { return known.contains(nid.value) ? "n0" : std::string_view(); },
+      node);
 }
 
 TEST(FabricInterface, has_its_nid_in_its_mac_address) {

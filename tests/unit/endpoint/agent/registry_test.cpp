@@ -198,7 +198,7 @@ TEST(HostAgentRegistry, JobsEndByTheirTime) {
   static_cast<void>(registry.add(alice, request, start));
   EXPECT_EQ(registry.next_deadline(), at(5));
   EXPECT_THAT(registry.expire(at(4)), IsEmpty());
-  // Not a moment longer, though nobody has called expire.
+  // Not a moment longer, though there was no call of expire.
   EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.choose(alice, {}, at(5))); }).first,
             Reason::no_job);
   ASSERT_EQ(registry.expire(at(5)).size(), 1U);
