@@ -15,7 +15,7 @@ namespace tributary::api {
 struct Caller {
   std::string token{};        ///< from the Authorization header, "" without one
   bool administrator = false; ///< the admin token, or the Unix socket's owner or root
-  /// Names in the certificate of a compute node; empty without one, and with a token, which decides.
+  /// Names in the certificate of a compute node; empty without one, and with a token.
   std::vector<std::string> nodes{};
 
   /// A caller that may speak for compute nodes, and for nothing else.

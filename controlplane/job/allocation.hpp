@@ -23,7 +23,7 @@ struct FabricAddress {
 
 /// The interface named `wanted`; without a name the first one of these: its address is made for the
 /// fabric and its NID is known; its address is made for the fabric; its NID is known as a host with
-/// this node's name. Null if none matches. `host_of`: a host's name by its NID, "" if it is unknown.
+/// this node's name. Null if none matches. `host_of`: a host's name by its NID; "" if unknown.
 [[nodiscard]] const Interface* fabric_interface(const std::vector<Interface>& interfaces,
                                                 std::string_view wanted,
                                                 const std::function<std::string_view(Nid)>& host_of,

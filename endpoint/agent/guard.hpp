@@ -16,8 +16,8 @@
 // with other marks, or none, pass everywhere.
 //
 // All rules are in one table, which a new text replaces in one transaction; so are its counters,
-// whose values are carried over. The set `highest` has the mark given last: an agent that takes over the
-// table knows from it which marks were given already. Pure.
+// whose values are carried over. The set `highest` has the mark given last: an agent that takes
+// over the table knows from it which marks were given already. Pure.
 #pragma once
 
 #include "endpoint/agent/job.hpp"
