@@ -49,7 +49,7 @@ struct Settings {
   std::uint64_t join_limit_ns = 30'000'000'000;  ///< time for all members to join
   std::uint64_t leave_limit_ns = 30'000'000'000; ///< time for all to leave once one has
   std::uint64_t lease_ns = 30'000'000'000;
-  std::uint32_t default_multicast_limit = 16; ///< groups of a job without a limit of its own
+  std::uint32_t default_multicast_limit = 64; ///< groups of a job without a limit of its own
   std::uint32_t max_group_size = 65'536;      ///< members
   /// Descriptors that a tree may hold of each engine on its path; 0: not counted.
   std::uint32_t descriptors_per_tree = reductions_per_tree;

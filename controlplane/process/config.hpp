@@ -49,7 +49,7 @@ struct Groups {
   std::chrono::milliseconds join_limit{30'000};
   std::chrono::milliseconds leave_limit{30'000};
   std::chrono::milliseconds lease{30'000};
-  std::uint32_t multicast_limit = 16;
+  std::uint32_t multicast_limit = 64;
   std::uint32_t max_size = 65'536;
   std::uint32_t descriptors_per_tree = reductions_per_tree;
   std::uint16_t first_vni = 1024;

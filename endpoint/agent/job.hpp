@@ -108,8 +108,8 @@ struct OpenRequest {
   std::optional<Vni> vni{};         ///< absent: the job's
   std::string interface {};         ///< empty: the agent's
   std::optional<std::uint16_t> ethertype{};
-  /// For received frames that wait.
-  std::uint32_t receive_buffer_bytes = 0;
+  /// For received frames that wait; 0: the socket receives nothing; absent: the agent's largest.
+  std::optional<std::uint32_t> receive_buffer_bytes{};
 };
 
 /// A job is on this node from now on; or its details have changed.

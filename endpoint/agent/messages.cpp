@@ -175,8 +175,9 @@ OpenRequest open_request(const Fields& fields) {
   if (const auto type = fields.number("ethertype", lowest_ethertype, 0xFFFF)) {
     request.ethertype = static_cast<std::uint16_t>(*type);
   }
-  request.receive_buffer_bytes = static_cast<std::uint32_t>(
-      fields.number("receive_buffer_bytes", 0, most_receive_buffer).value_or(0));
+  if (const auto bytes = fields.number("receive_buffer_bytes", 0, most_receive_buffer)) {
+    request.receive_buffer_bytes = static_cast<std::uint32_t>(*bytes);
+  }
   return request;
 }
 
@@ -302,8 +303,8 @@ std::string line_of(const OpenRequest& request) {
   if (request.ethertype) {
     out["ethertype"] = *request.ethertype;
   }
-  if (request.receive_buffer_bytes > 0) {
-    out["receive_buffer_bytes"] = request.receive_buffer_bytes;
+  if (request.receive_buffer_bytes) {
+    out["receive_buffer_bytes"] = *request.receive_buffer_bytes;
   }
   return line(out);
 }

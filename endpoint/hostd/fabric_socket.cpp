@@ -44,8 +44,10 @@ FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethe
                          .vni = vni},
                         interface);
   set_option(socket, SO_MARK, mark.value, "marking the socket");
-  socket.set_receive_buffer(receive_buffer_bytes);
-  socket.receive(ethertype);
+  if (receive_buffer_bytes > 0) {
+    socket.set_receive_buffer(receive_buffer_bytes);
+    socket.receive(ethertype);
+  }
   struct stat status {};
   if (::fstat(socket.fd(), &status) != 0) {
     throw link::link_error(errno, interface, "asking for the socket's number");

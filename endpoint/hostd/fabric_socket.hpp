@@ -23,7 +23,7 @@ struct FabricSocket {
   link::InterfaceFacts interface;
 };
 
-/// Throws LinkError.
+/// With 0 bytes for frames that wait it receives nothing. Throws LinkError.
 [[nodiscard]] FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethertype,
                                               Vni vni, host_agent::Mark mark,
                                               std::size_t receive_buffer_bytes);

@@ -220,8 +220,7 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
     throw registry_->socket_limit_error(peer);
   }
   const std::size_t most = std::size_t{config_.limits.receive_buffer_mib} << 20U;
-  const std::size_t wanted =
-      request.receive_buffer_bytes == 0 ? most : std::size_t{request.receive_buffer_bytes};
+  const std::size_t wanted = request.receive_buffer_bytes.value_or(most);
   FabricSocket socket = open_fabric_socket(config_.agent.interface, config_.agent.ethertype,
                                            job.vni, job.mark, std::min(wanted, most));
   if (socket.interface.address != guardian_.guarded().address) {

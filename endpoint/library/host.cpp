@@ -104,6 +104,7 @@ tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Loc
                                                     const tributary_rdma_options& options) {
   tributary::library::RdmaSettings settings = tributary::library::settings_of(options);
   const auto of_job = tributary::library::policy_of_job();
+  require_frames("RDMA");
   drain(lock, "RDMA can begin");
   settings.buffer_bytes = std::max(settings.buffer_bytes, buffer_bytes_);
   buffer_bytes_ = settings.buffer_bytes;
@@ -458,6 +459,15 @@ void tributary_host::drain(tributary::engine::Loop::Lock& lock, std::string_view
   }
 }
 
+void tributary_host::require_frames(const char* what) const {
+  if (buffer_bytes_ == 0) {
+    throw std::invalid_argument(
+        fmt::format("the host was opened with buffer_bytes 0, so it receives no frames: {} need a "
+                    "host with a buffer, groups with TRIBUTARY_NO_IDS none",
+                    what));
+  }
+}
+
 /// Makes room for frames as long as the group's, and for the windows of all groups.
 void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                                    tributary::collective::GroupParameters& group) {
@@ -535,6 +545,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
     throw std::invalid_argument(fault);
   }
   if (!tree->is_kept) {
+    require_frames("operations");
     free_ids(parameters);
     try {
       throw_if_in_use(parameters, nullptr);

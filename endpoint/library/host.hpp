@@ -165,6 +165,8 @@ private:
   /// std::invalid_argument where the link does not support frames of that length.
   void make_room_for(tributary::engine::Loop::Lock& lock,
                      tributary::collective::GroupParameters& group);
+  /// Throws std::invalid_argument if the host receives no frames.
+  void require_frames(const char* what) const;
   /// Moves groups to the trees that the manager gave them. A group whose new tree another group of
   /// this host still has waits until that one has moved or left.
   void follow_moves(tributary::TimeNs now);

@@ -32,10 +32,12 @@ using link::xdp::AfXdpPort;
 constexpr std::uint32_t longest_frame = 128;
 static_assert(wire::reduction_frame_bytes < longest_frame);
 
+bool receives(const tributary_host_options& options) { return options.buffer_bytes > 0; }
+
 /// With raw sockets frames wait in the interface's queue as any host's do.
 RawSocket::Options raw_options(const tributary_host_options& options) {
   return {.bypass_queueing = false,
-          .hears = true,
+          .hears = receives(options),
           .receive_buffer_bytes = options.buffer_bytes,
           .longest_frame = longest_frame,
           .frames_at_once = Port::longest_burst};
@@ -77,10 +79,9 @@ OpenedLink open_by_agent(const tributary_host_options& options) {
   }
   request.interface = options.interface;
   request.ethertype = options.ethertype;
-  // Wide frames want more later, and it cannot grow then: so the agent's largest, unless a program
-  // asks for little.
-  if (options.buffer_bytes < tributary_host_defaults("").buffer_bytes) {
-    request.receive_buffer_bytes = options.buffer_bytes;
+  // Wide frames want more later, and it cannot grow then: so the agent's largest.
+  if (!receives(options)) {
+    request.receive_buffer_bytes = 0;
   }
   host_client::HandedSocket handed = host_client::HostClient().open(request);
   if (options.nid != TRIBUTARY_NID_FROM_ADDRESS && Nid{options.nid} != handed.opened.nid) {
@@ -163,7 +164,9 @@ OpenedLink open_link(const tributary_host_options& options) {
     }
   }
   named.interface = interface.c_str();
-  OpenedLink opened = wants_af_xdp(named) ? open_af_xdp(named) : open_raw(named);
+  // A port that receives nothing is a raw socket in any case: the kernel gives it no copies of
+  // others' frames.
+  OpenedLink opened = receives(named) && wants_af_xdp(named) ? open_af_xdp(named) : open_raw(named);
   opened.interface = std::move(interface);
   return opened;
 }

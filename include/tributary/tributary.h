@@ -265,7 +265,9 @@ struct tributary_host_options {
    * with 0, it sleeps immediately. With any value, after another program has taken the processor
    * for a whole time slice, or for two, calls sleep immediately for a while. */
   uint32_t spin_usec;
-  uint32_t buffer_bytes; /* for received frames that wait; 1 MiB */
+  /* For received frames that wait; 1 MiB. 0: the host receives no frames, and costs those that do
+   * nothing; it can only hold the trees of named groups, with TRIBUTARY_NO_IDS. */
+  uint32_t buffer_bytes;
   int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
   int transport;         /* enum tributary_transport; TRIBUTARY_TRANSPORT_DEFAULT */
 };

@@ -42,7 +42,7 @@ RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, cons
 }
 
 RawSocket::RawSocket(PacketSocket opened, const Options& options)
-    : Port(options.frames_at_once, Gathers::yes), socket_(std::move(opened)), hears_(true),
+    : Port(options.frames_at_once, Gathers::yes), socket_(std::move(opened)), hears_(options.hears),
       longest_frame_(frame_within(options.longest_frame)) {
   make_buffers();
 }

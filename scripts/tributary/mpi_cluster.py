@@ -55,11 +55,21 @@ class MpiCluster:
         if user is not None:
             self.start_agents(stand)
         config = Config(self.folder / "switches.sock", self.manager.switches_address, **(process or {}))
-        section = config.switch("leaf0")
-        for n in range(nodes):
-            section.port(self.nodes.port(n), kind="af_packet", interface=self.nodes.port(n))
+        self.wire(stand.network, config, [self.nodes.port(n) for n in range(nodes)])
         self.switch = stand.start(config)
-        wait_until(lambda: self.manager.get("/api/v1/topology")[1]["switches"], "the manager knows the switch")
+        wait_until(self.is_found, "the manager knows the switches and their links")
+
+    def wire(self, network, config, ports):
+        """Adds switches to the configuration; `ports` are the ends of the nodes' links. Here one switch has them all."""
+        section = config.switch("leaf0")
+        for port in ports:
+            section.port(port, kind="af_packet", interface=port)
+
+    def is_found(self):
+        topology = self.manager.get("/api/v1/topology")[1]
+        expected = {section.head["name"] for section in self.switch.config.switches}
+        connected = {switch["name"] for switch in topology["switches"] if switch["connected"]}
+        return expected == connected and all(link["up"] for link in topology["links"])
 
     def start_agents(self, stand):
         """Of all nodes; each knows the job, and how its programs reach the manager."""

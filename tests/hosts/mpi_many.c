@@ -9,8 +9,16 @@
  *   mpi_many turns COUNT     the same communicators one after the other, COUNT times: made, called, freed
  *   mpi_many sides COUNT     the even and the odd ranks at the same time, COUNT calls, after one of all
  *   mpi_many threads COUNT   four threads, each COUNT times, at the same time
+ *   mpi_many short COUNT     the same beside eight communicators that live, then ten one by one
+ *   mpi_many flight COUNT    COUNT duplicates freed while their calls are under way
+ *   mpi_many loop COPIES END the communicators of `grid` at the same time, with short and long
+ *                            calls, until file END exists; prints `round N` every fifth round
+ *   mpi_many keeper END      rank 2 dies, which keeps its node's tree, and the ranks of the other
+ *                            side (`sides`) continue until file END exists; prints `call N` now and
+ *                            then, and `right RANK`; kills itself
  *   mpi_many long            a duplicate with long allreduces, another one with short ones
  *   mpi_many dies            rank 3 dies while the others set up a duplicate
+ *   mpi_many child           a call, then one of a duplicate
  *   mpi_many full            /dev/shm of rank 1's node is full at first
  */
 #define _GNU_SOURCE
@@ -25,7 +33,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { most_live = 4096, threads = 4, long_count = 32768 };
+enum { most_live = 4096, most_copies = 64, threads = 4, long_count = 32768 };
 
 static int wrong;
 
@@ -96,14 +104,20 @@ static void turns(int count, int rank) {
   }
 }
 
-static void grid(int copies, int rank) {
-  MPI_Comm all[4 * 64];
+/* Their number. */
+static int grid_of(int copies, int rank, MPI_Comm* all) {
   int count = 0;
-  for (int copy = 0; copy < copies && copy < 64; ++copy) {
+  for (int copy = 0; copy < copies && copy < most_copies; ++copy) {
     for (int what = 0; what < 4; ++what) {
       all[count++] = split(what, rank);
     }
   }
+  return count;
+}
+
+static void grid(int copies, int rank) {
+  MPI_Comm all[4 * most_copies];
+  int count = grid_of(copies, rank, all);
   for (int round = 0; round < 5; ++round) {
     for (int i = 0; i < count; ++i) {
       const int64_t all_of_it = sum(all[i], 1000 * i + round);
@@ -119,14 +133,19 @@ static void grid(int copies, int rank) {
 }
 
 /* One of the two ranks of each node is on each side, with a leader of its own. */
-static void sides(int count, int rank) {
+static MPI_Comm side_of(int rank, int* here) {
   MPI_Comm side;
   MPI_Comm node;
-  int here;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  MPI_Comm_rank(node, &here);
+  MPI_Comm_rank(node, here);
   MPI_Comm_free(&node);
-  MPI_Comm_split(MPI_COMM_WORLD, here, rank, &side);
+  MPI_Comm_split(MPI_COMM_WORLD, *here, rank, &side);
+  return side;
+}
+
+static void sides(int count, int rank) {
+  int here;
+  MPI_Comm side = side_of(rank, &here);
   for (int i = 0; i < count; ++i) {
     sum(i == 0 ? MPI_COMM_WORLD : side, i);
   }
@@ -166,6 +185,129 @@ static void in_threads(int count) {
   }
 }
 
+/* The four threads have the ids of one communicator between them where a tree serves nine. */
+static void in_threads_where_ids_are_short(int count, int rank) {
+  MPI_Comm all[8];
+  for (int i = 0; i < 8; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &all[i]);
+    sum(all[i], i);
+  }
+  in_threads(count);
+  for (int i = 0; i < 8; ++i) {
+    sum(all[i], 3 * i);
+    MPI_Comm_free(&all[i]);
+  }
+  dups(10, rank, 0);
+}
+
+/* Each is freed, and the next one made, before its calls are waited for. */
+static void in_flight(int count) {
+  static int64_t in[2][long_count];
+  static int64_t out[2][long_count];
+  MPI_Request requests[2][2];
+  int size;
+  int rank;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i <= count; ++i) {
+    const int now = i % 2;
+    const int elements = i % 5 == 0 ? long_count : 1 + i % 300;
+    if (i < count) {
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+      sum(comm, i);
+      for (int at = 0; at < elements; ++at) {
+        in[now][at] = i + rank + at;
+        out[now][at] = -1;
+      }
+      if (rank == i % size) {
+        usleep(2000); /* the others have freed theirs by then */
+      }
+      MPI_Iallreduce(in[now], out[now], elements, MPI_INT64_T, MPI_SUM, comm, &requests[now][0]);
+      MPI_Ibarrier(comm, &requests[now][1]);
+      MPI_Comm_free(&comm);
+    }
+    if (i > 0) {
+      const int before = i - 1;
+      const int then = before % 2;
+      const int given = before % 5 == 0 ? long_count : 1 + before % 300;
+      MPI_Waitall(2, requests[then], MPI_STATUSES_IGNORE);
+      for (int at = 0; at < given; ++at) {
+        wrong += out[then][at] != (int64_t)size * (before + at) + (int64_t)size * (size - 1) / 2;
+      }
+    }
+  }
+}
+
+static void say(const char* what, long number) {
+  printf("%s %ld\n", what, number);
+  fflush(stdout);
+}
+
+static void loop(int copies, const char* end, int rank) {
+  static int64_t in[long_count];
+  static int64_t out[long_count];
+  MPI_Comm all[4 * most_copies];
+  int count = grid_of(copies, rank, all);
+  int go_on = 1;
+  for (long round = 1; go_on; ++round) {
+    for (int i = 0; i < count; ++i) {
+      sum(all[i], 1000 * i + round);
+    }
+    MPI_Comm one = all[round % count];
+    const int elements = round % 7 == 0 ? long_count : 500;
+    int size;
+    int mine;
+    MPI_Comm_size(one, &size);
+    MPI_Comm_rank(one, &mine);
+    for (int i = 0; i < elements; ++i) {
+      in[i] = mine + i + round;
+    }
+    MPI_Allreduce(in, out, elements, MPI_INT64_T, MPI_SUM, one);
+    for (int i = 0; i < elements; ++i) {
+      wrong += out[i] != (int64_t)size * (i + round) + (int64_t)size * (size - 1) / 2;
+    }
+    if (rank == 0 && round % 5 == 0) {
+      say("round", round);
+    }
+    go_on = access(end, F_OK) != 0;
+    MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  while (count > 0) {
+    MPI_Comm_free(&all[--count]);
+  }
+}
+
+/* MPI_Finalize would wait for the rank that is missing. */
+static void keeper(const char* end, int rank) {
+  int here;
+  MPI_Comm side = side_of(rank, &here);
+  sum(MPI_COMM_WORLD, 1);
+  sum(side, 1);
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 2) {
+    usleep(200000); /* the others have left the barrier */
+    say("dies", rank);
+    raise(SIGKILL);
+  }
+  for (int go_on = 1, i = 0; here == 1 && go_on; ++i) {
+    const int64_t all = sum(side, i);
+    int mine;
+    MPI_Comm_rank(side, &mine);
+    if (mine == 0 && i % 50 == 0) {
+      say("call", i);
+    }
+    usleep(1000);
+    go_on = access(end, F_OK) != 0 && all >= 0;
+    MPI_Bcast(&go_on, 1, MPI_INT, 0, side);
+  }
+  while (access(end, F_OK) != 0) {
+    usleep(10000);
+  }
+  say(wrong == 0 ? "right" : "wrong", rank);
+  raise(SIGKILL);
+}
+
 static void with_long_calls(void) {
   static int64_t in[long_count];
   static int64_t out[long_count];
@@ -201,6 +343,14 @@ static void dies(int rank) {
   sum(comm, 2);
 }
 
+static void child(void) {
+  MPI_Comm comm;
+  sum(MPI_COMM_WORLD, 1);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  sum(comm, 2);
+  MPI_Comm_free(&comm);
+}
+
 static void full(int rank) {
   const char* const name = "/dev/shm/filler";
   int file = -1;
@@ -229,7 +379,9 @@ int main(int argc, char** argv) {
   const int count = argc > 2 ? atoi(argv[2]) : 10;
   int level = 0;
   MPI_Init_thread(&argc, &argv,
-                  strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+                  strcmp(what, "threads") == 0 || strcmp(what, "short") == 0 ? MPI_THREAD_MULTIPLE
+                                                                             : MPI_THREAD_SINGLE,
+                  &level);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (strcmp(what, "dup") == 0) {
@@ -246,6 +398,16 @@ int main(int argc, char** argv) {
     sides(count, rank);
   } else if (strcmp(what, "threads") == 0 && level == MPI_THREAD_MULTIPLE) {
     in_threads(count);
+  } else if (strcmp(what, "short") == 0 && level == MPI_THREAD_MULTIPLE) {
+    in_threads_where_ids_are_short(count, rank);
+  } else if (strcmp(what, "flight") == 0) {
+    in_flight(count);
+  } else if (strcmp(what, "loop") == 0 && argc > 3) {
+    loop(count, argv[3], rank);
+  } else if (strcmp(what, "keeper") == 0 && argc > 2) {
+    keeper(argv[2], rank);
+  } else if (strcmp(what, "child") == 0) {
+    child();
   } else if (strcmp(what, "long") == 0) {
     with_long_calls();
   } else if (strcmp(what, "dies") == 0) {

@@ -5,14 +5,17 @@ import re
 import time
 from pathlib import Path
 
+from test_fabric_manager import add_spines
 from test_mpi import Cluster, fabric_held, summary
 from tributary.cases import Skip
 from tributary.mpi_library import MPICH, OPENMPI, Missing
-from tributary.network import wait_until
+from tributary.network import shell, wait_until
 
 ALONE = True  # eight ranks use the whole machine
 HERE = Path(__file__).resolve().parent
 SOURCE, OTHER_VERSION = HERE / "mpi_many.c", HERE / "mpi_other_version.c"
+DIES = HERE / "mpi_dies_before_its_first_call.c"
+LEASE_MS = 3000  # of a member that is not renewed
 
 
 def program(lab, library=OPENMPI):
@@ -67,6 +70,20 @@ def test_many_communicators_live_at_the_same_time_on_a_few_trees(lab):
     assert summary(err) == (8 * 2 * count, 8 * 2 * count), err
     # A tree of 128 serves nine, and up to four are asked for at once.
     assert len(groups_made(lab)) <= count / 9 + 5, groups_made(lab)
+    cluster.nothing_left()
+
+
+def test_a_node_has_a_copy_of_each_frame_for_each_process_and_none_for_each_tree(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=64)
+    node = cluster.nodes.hosts.names[0]  # with two ranks, of which rank 0 leads
+    program_of_many = [program(lab), "live", 100]
+    with (lab.place / "said").open("w") as said:
+        child = cluster.start(OPENMPI, 8, program_of_many, stderr=said, TRIBUTARY_MPI_REQUIRE=1)
+    wait_until(lambda: sum(group["state"] == "ready" for group in cluster.manager.list("groups")) >= 6, "there are trees", 60)
+    sockets = shell(f"ip netns exec {node} cat /proc/net/packet")
+    hearing = [line for line in sockets.splitlines() if line.split()[3].lower() == "88b5"]
+    assert 1 <= len(hearing) <= 2, sockets
+    assert child.wait(60) == 0, (lab.place / "said").read_text()
     cluster.nothing_left()
 
 
@@ -195,3 +212,189 @@ def test_a_switch_that_dies_between_communicators_leaves_later_ones_to_the_mpi_l
     child.kill()
     child.wait()
     assert "cannot continue" not in said.read_text(), said.read_text()
+
+
+class TwoSpines(Cluster):
+    """Two leaves with half of the nodes each, and two spines, so that a tree can be led round a cable."""
+
+    def wire(self, network, config, ports):
+        half = len(ports) // 2
+        leaves = [config.switch("leaf0"), config.switch("leaf1")]
+        for leaf, of_it in zip(leaves, (ports[:half], ports[half:]), strict=True):
+            for port in of_it:
+                leaf.port(port, kind="af_packet", interface=port)
+        add_spines(network, config, leaves)
+
+    def is_found(self):
+        return super().is_found() and len(self.manager.get("/api/v1/topology")[1]["links"]) == 4
+
+
+# In front of a rank's program: what it prints goes to the file, and then which of its node's shared memory it has
+# left. A rank that is killed lies there as if it still ran, for the launcher would end the others.
+OBSERVED = """\
+said=$1
+shift
+"$@" >>"$said"
+code=$?
+ls /dev/shm | sed -n 's/^tributary/left &/p' >>"$said"
+echo ended >>"$said"
+case $code in 137) sleep 600 ;; esac
+exit $code
+"""
+
+
+class Observed:
+    """A program in the background, by what its ranks print."""
+
+    def __init__(self, cluster, ranks, words, preload=(), **variables):
+        self.said, self.log = cluster.folder / "printed", cluster.folder / "log"
+        self.said.touch()
+        around = ["sh", "-c", OBSERVED, "sh", self.said, *(["env", *preload] if preload else [])]
+        with self.log.open("w") as log:
+            self.child = cluster.start(OPENMPI, ranks, [*around, program(cluster.lab), *words], stderr=log, **variables)
+
+    def numbers(self, word):
+        """Those of the lines `word NUMBER`."""
+        return [int(number) for number in re.findall(rf"^{word} (\d+)$", self.said.read_text(), re.MULTILINE)]
+
+    def wait_for(self, true, what, seconds=60):
+        try:
+            wait_until(lambda: true() or self.child.poll() is not None, what, seconds)
+        except TimeoutError as late:
+            raise AssertionError(f"{late}\n{self.text()}") from None
+        assert true(), f"it ended before {what}\n{self.text()}"
+
+    def goes_on(self, word, seconds=60):
+        """Further lines of this kind come."""
+        before = len(self.numbers(word))
+        self.wait_for(lambda: len(self.numbers(word)) >= before + 2, f"further lines '{word}' come", seconds)
+
+    def text(self):
+        return f"{self.said.read_text()}\n{self.log.read_text()}"
+
+    def nothing_left(self):
+        """In the memory of its nodes."""
+        assert "left " not in self.said.read_text(), self.text()
+
+
+def communicators_go_on(cluster, fault):
+    """A program with 20 live communicators of five sets of nodes: all its results are right and from the network, before
+    the fault, during it and afterwards."""
+    end = cluster.folder / "end"
+    job = Observed(cluster, 8, ["loop", 5, end], TRIBUTARY_MPI_TIMEOUT=60)
+    job.goes_on("round")
+    fault()
+    job.goes_on("round")
+    end.touch()
+    code = job.child.wait(60)
+    err = job.log.read_text()
+    assert code == 0, f"exit code {code}\n{job.text()}"
+    print(err)
+    fabric_held(cluster, err)
+    here, calls = summary(err)
+    assert here >= 0.95 * calls, err
+    job.nothing_left()
+    cluster.nothing_left()
+
+
+def test_communicators_follow_their_trees_round_a_cable_that_is_cut(lab):
+    cluster = TwoSpines(lab, OPENMPI, 4, multicast_limit=64, lease_ms=300_000)
+
+    def spines(tree):
+        return {part["switch"] for part in tree["parts"] if part["switch"].startswith("spine")}
+
+    def cut():
+        over = [spine for tree in cluster.manager.list("trees") for spine in spines(tree)]
+        spine = max(over, key=over.count)
+        shell(f"ip link set l1s{spine[-1]} down")
+        wait_until(lambda: all(spine not in spines(tree) for tree in cluster.manager.list("trees")),
+                   "no tree goes over the spine", 60)
+
+    communicators_go_on(cluster, cut)
+
+
+def test_communicators_go_on_when_their_switch_has_restarted(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=64, lease_ms=300_000)
+
+    def restart():
+        before = {tree["tree"] for tree in cluster.switch.ctl("show", "trees")}
+        assert before
+        cluster.switch.kill()
+        cluster.switch = lab.start(cluster.switch.config)
+        wait_until(lambda: before <= {tree["tree"] for tree in cluster.switch.ctl("show", "trees")}, "it has its trees again", 60)
+
+    communicators_go_on(cluster, restart)
+
+
+def contributions(cluster):
+    counters = cluster.switch.ctl("show", "counters")
+    return sum(value for name, value in counters.items() if name.endswith(".contributions"))
+
+
+def test_another_process_of_the_node_keeps_the_tree_of_one_that_has_died(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1, lease_ms=LEASE_MS)
+    end = cluster.folder / "end"
+    job = Observed(cluster, 8, ["keeper", end], TRIBUTARY_MPI_TIMEOUT=20)
+    job.wait_for(lambda: job.numbers("dies") == [2], "the keeper dies")
+    (group,) = cluster.manager.list("groups")
+    died = time.monotonic()
+    job.goes_on("call")
+    while time.monotonic() < died + 3 * LEASE_MS / 1000:
+        before = contributions(cluster)
+        job.goes_on("call")
+        assert contributions(cluster) > before, f"the calls do not go through the switch\n{job.text()}"
+    # A lease that nobody renews would have run out.
+    (now,) = cluster.manager.list("groups")
+    assert (now["name"], now["state"]) == (group["name"], "ready"), now
+    assert "the fabric has failed" not in job.log.read_text(), job.text()
+    end.touch()
+    job.wait_for(lambda: len(job.numbers("right")) == 7, "all others had right results")
+    job.wait_for(lambda: job.said.read_text().count("ended\n") == 8, "all have ended")
+    wait_until(lambda: not cluster.manager.list("groups"), "the group is gone", 60)
+    job.child.kill()
+    job.child.wait()
+    job.nothing_left()
+
+
+def test_threads_make_and_free_communicators_where_ids_are_short(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1)
+    count = 20
+    code, out, err = cluster.run(OPENMPI, 8, [program(lab), "short", count])
+    if code == 2 and "cannot be done" in err:
+        raise Skip(f"{OPENMPI.name} has no MPI_THREAD_MULTIPLE")
+    assert code == 0, f"{out}\n{err}"
+    print(err)
+    fabric_held(cluster, err)
+    here, calls = summary(err)
+    # Eight have ids throughout, and those that come one by one afterwards; of the threads' only as many as fit.
+    assert calls == 8 * (8 * 2 + 4 * count + 10) and 8 * (8 * 2 + 10) <= here < calls, err
+    assert "no tree of its nodes had room" in err, err
+    assert len(groups_made(lab)) == 1, groups_made(lab)
+    cluster.nothing_left()
+
+
+def test_a_communicator_may_be_freed_while_its_calls_are_under_way(lab):
+    cluster = Cluster(lab, OPENMPI, 4)
+    for library, ranks in ((OPENMPI, 8), (MPICH, 2)):
+        lab.need(cluster.preload(library))
+        _, err = run(cluster, ["flight", 60], ranks=ranks, library=library)
+        assert summary(err) == (ranks * 3 * 60, ranks * 3 * 60), f"{library.name}: {err}"
+        cluster.nothing_left()
+
+
+def test_a_member_that_dies_between_the_agreement_and_the_first_call_is_named(lab):
+    cluster = Cluster(lab, OPENMPI, 4, lease_ms=LEASE_MS, leave_limit_ms=3000)
+    shim = lab.place / "mpi_dies_before_its_first_call.so"
+    lab.sh(f"cc -O2 -shared -fPIC -o {shim} {DIES} -ldl")
+    node = "node-" + cluster.nodes.hosts.names[2].replace(".", "-")
+    began = time.monotonic()
+    job = Observed(cluster, 8, ["child"], preload=[f"LD_PRELOAD={shim}:{cluster.preload(OPENMPI)}", f"MPI_DIES={node}"],
+                   TRIBUTARY_MPI_TIMEOUT=4)
+    code = job.child.wait(100)
+    err = job.log.read_text()
+    print(f"{time.monotonic() - began:.1f} s\n{err}")
+    assert code != 0 and time.monotonic() - began < 60, f"exit code {code}\n{job.text()}"
+    assert re.search(rf"rank 2 on {node}\S* is gone", err), err
+    assert not re.search(r"rank \d of \d: ", err), f"a wrong sum\n{err}"
+    wait_until(lambda: not cluster.manager.list("groups"), "all groups are gone", 60)
+    job.nothing_left()

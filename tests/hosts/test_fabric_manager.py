@@ -15,6 +15,18 @@ JOB = "job"
 RETRY_USEC = 10_000_000
 
 
+def add_spines(network, config, leaves, settings=lambda name: {}):
+    """Two spines above the leaves (sections of the configuration), over links l0s0, l0s1 and so on."""
+    for leaf, section in enumerate(leaves):
+        for spine in range(2):
+            network.cable(None, f"l{leaf}s{spine}", None, f"s{spine}l{leaf}")
+            section.port(f"up{spine}", kind="af_packet", interface=f"l{leaf}s{spine}")
+    for spine in range(2):
+        section = config.switch(f"spine{spine}", **settings(f"spine{spine}"))
+        for leaf in range(len(leaves)):
+            section.port(f"leaf{leaf}", kind="af_packet", interface=f"s{spine}l{leaf}")
+
+
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
     switches' files say which host is at which port, for hosts that send no hello; `vnis` are open
@@ -31,8 +43,14 @@ class Fabric:
         self.token_file.write_text(self.token + "\n")
         config = Config(lab.place / "switches.sock", self.manager.switches_address)
         engines = {"descriptors_per_engine": descriptors} if descriptors else {}
+
+        def settings(name):
+            return {**engines, **(switches or {}).get(name, {})}
+
+        leaves = []
         for leaf in range(2):
-            section = config.switch(f"leaf{leaf}", **engines, **(switches or {}).get(f"leaf{leaf}", {}))
+            section = config.switch(f"leaf{leaf}", **settings(f"leaf{leaf}"))
+            leaves.append(section)
             for n in range(hosts):
                 number = leaf * hosts + n
                 name = lab.network.host(f"h{number}")
@@ -43,13 +61,7 @@ class Fabric:
                     vnis=None if vnis is None else list(vnis),
                     nid=nid if guards else None,
                 )
-            for spine in range(2):
-                lab.network.cable(None, f"l{leaf}s{spine}", None, f"s{spine}l{leaf}")
-                section.port(f"up{spine}", kind="af_packet", interface=f"l{leaf}s{spine}")
-        for spine in range(2):
-            section = config.switch(f"spine{spine}", **engines, **(switches or {}).get(f"spine{spine}", {}))
-            for leaf in range(2):
-                section.port(f"leaf{leaf}", kind="af_packet", interface=f"s{spine}l{leaf}")
+        add_spines(lab.network, config, leaves, settings)
         self.config = config
         self.switch = lab.start(config)
         self.wait_until_found()

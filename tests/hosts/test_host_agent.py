@@ -181,6 +181,19 @@ def test_a_program_receives_only_its_own_vni_by_an_agent_with_two_capabilities(l
     receives_only_its_own(lab, prefix=AS_THE_UNIT)
 
 
+def test_a_socket_without_a_buffer_only_sends(lab):
+    agent, fabric, _ = node(lab)
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    program = Program(lab, ALICE)
+    program.open(agent, receive_buffer_bytes=0)
+    fabric.send(bytes(right(1)))
+    time.sleep(0.1)
+    assert program.do("waiting") == []
+    assert program.send(right(2)) == "done" and program.send(right(3, vni=VNI_B)) == "ENOBUFS"
+    assert cookies(fabric) == [2]
+    program.end()
+
+
 def receives_only_its_own(lab, **settings):
     agent, fabric, outside = node(lab, **settings)
     agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)

@@ -25,7 +25,7 @@ def test_a_job_of_sixteen_ranks_knows_all_without_an_exchange(lab):
         assert rank["end_points"] == points, rank
         assert rank["TRIBUTARY_JOB_ID"] == rank["fm.job"] and rank["TRIBUTARY_FABRIC_MANAGER_URL"] == manager.url
         assert rank["fm.vni"] == rank["TRIBUTARY_VNI"] and int(rank["fm.vni"]) >= 1024, rank
-        assert rank["fm.mcast"] == "4" and rank["TRIBUTARY_MPI_INTERFACE"] == "eth0"
+        assert rank["fm.mcast"] == "16" and rank["TRIBUTARY_MPI_INTERFACE"] == "eth0"
     (cookie,) = {rank["fm.cookie"] for rank in ranks}
     assert len(cookie) == 32, cookie
     assert [step for step in ended.steps() if step != (4, "ranks connected")][:7] == [

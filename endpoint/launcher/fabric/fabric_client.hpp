@@ -32,7 +32,7 @@ struct FabricSettings {
   std::string job{};        ///< one that exists; "": a new one
   std::string new_job{};    ///< the name of a new one
   std::string interface {}; ///< interface of all nodes; "": the one whose host the manager knows
-  std::uint32_t multicast_limit = 4;
+  std::uint32_t multicast_limit = 16;
 };
 
 struct NodeFacts {

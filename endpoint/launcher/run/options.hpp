@@ -49,7 +49,7 @@ struct Options {
   std::optional<std::string> certificate_authority;
   std::string job; ///< "": a new one
   std::string interface;
-  std::uint32_t multicast_limit = 4;
+  std::uint32_t multicast_limit = 16;
 };
 
 /// nullopt: the command line has been answered, with `exit_code`.

@@ -80,6 +80,9 @@ bool FabricGroup::look() {
 }
 
 bool FabricGroup::follow() {
+  if (!fault_.empty()) {
+    return false;
+  }
   const std::uint64_t version = trees_.table().version();
   if (version == seen_) {
     return true;

@@ -72,7 +72,8 @@ private:
   std::uint64_t seen_ = 0; ///< version of the table
   tributary_group* group_ = nullptr;
   tributary_request* request_ = nullptr;
-  std::string fault_; ///< written and read in a turn
+  /// Why it cannot follow its tree any more. Written and read in a turn.
+  std::string fault_;
   std::string error_;
 };
 

@@ -7,8 +7,8 @@ namespace tributary::mpi::intra_node {
 
 namespace {
 
-/// Idle teams that a process leads, at most: a job may have 16 groups unless the administrator says
-/// otherwise, and its live communicators need them, too.
+/// Idle teams that a process leads, at most: they hold ids of trees and shared memory, which live
+/// communicators need, too.
 constexpr std::size_t most_idle = 8;
 
 } // namespace

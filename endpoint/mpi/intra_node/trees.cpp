@@ -20,8 +20,6 @@ constexpr std::chrono::milliseconds between_looks{100};
 /// Looks between two searches for processes that have died.
 constexpr std::uint32_t looks_until_reap = 10;
 constexpr std::size_t most_refusals = 64;
-/// For a host whose frames no call reads: they must not hold much of the kernel's memory.
-constexpr std::uint32_t unread_buffer_bytes = 1U << 16;
 
 std::string group_name(TreeName name) { return fmt::format("mpi-{:016x}", name.value); }
 
@@ -135,8 +133,8 @@ void Trees::join(Kept& kept) {
 
 void Trees::join_once(Kept& kept) {
   tributary_host_options on = tributary_host_defaults(settings_.interface.c_str());
-  on.progress = TRIBUTARY_PROGRESS_CALLER; // it wants no frames
-  on.buffer_bytes = unread_buffer_bytes;
+  on.progress = TRIBUTARY_PROGRESS_CALLER;
+  on.buffer_bytes = 0; // a socket that receives would have a copy of each frame of this node
   if (const int code = tributary_open(&on, &kept.host); code != TRIBUTARY_OK) {
     throw refusal_of(what_of_interface(settings_.interface), code, nullptr);
   }

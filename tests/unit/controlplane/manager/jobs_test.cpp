@@ -18,7 +18,7 @@ TEST(jobs, limits_are_changed_by_administrators_alone) {
   world.manager->ask<&Manager::patch_job>(own, {"job", {}, 9}, refused.reply());
   world.reconcile();
   EXPECT_EQ(refused->status, 403U);
-  EXPECT_EQ(world.manager->groups().find_job("job")->multicast_limit, 16U);
+  EXPECT_EQ(world.manager->groups().find_job("job")->multicast_limit, 64U);
   Given taken;
   world.manager->ask<&Manager::patch_job>(administrator, {"job", {}, 9}, taken.reply());
   world.reconcile();
@@ -76,7 +76,7 @@ TEST(jobs, show_what_they_are_limited_to) {
                                           list.reply());
   EXPECT_EQ(boost::json::serialize(list.body().at("jobs")),
             R"([{"job":"job","mcast_limit":4,"groups":[],"vni":null,"hosts":[1,2],"vnis":[77]},)"
-            R"({"job":"open","mcast_limit":16,"groups":[],"vni":null,"hosts":null,"vnis":null}])");
+            R"({"job":"open","mcast_limit":64,"groups":[],"vni":null,"hosts":null,"vnis":null}])");
 }
 
 TEST(jobs, have_links_that_lead_to_them_whatever_their_name) {

@@ -36,6 +36,12 @@ TEST(HostAgentMessages, RequestsAreReadAsTheyWereWritten) {
   EXPECT_EQ(read.interface, open.interface);
   EXPECT_EQ(read.ethertype, open.ethertype);
   EXPECT_EQ(read.receive_buffer_bytes, open.receive_buffer_bytes);
+  const auto of_buffer = [](std::optional<std::uint32_t> bytes) {
+    const OpenRequest asked{.receive_buffer_bytes = bytes};
+    return std::get<OpenRequest>(parse_request(line_of(asked))).receive_buffer_bytes;
+  };
+  EXPECT_EQ(of_buffer(0), 0U) << "which is not the same as";
+  EXPECT_EQ(of_buffer(std::nullopt), std::nullopt);
 
   const AddJobRequest add{.job = "j1",
                           .vni = Vni{65'535},

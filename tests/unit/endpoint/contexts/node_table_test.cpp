@@ -116,6 +116,39 @@ TEST_F(NodeTableTest, contexts_of_a_group_that_ended_are_over_and_hold_its_entry
   EXPECT_TRUE(table->is_over(context));
 }
 
+TEST_F(NodeTableTest, a_tree_that_is_withdrawn_is_given_out_no_more_and_its_contexts_keep_it) {
+  EXPECT_FALSE(table->withdraw(first)) << "the table does not have it";
+  ASSERT_TRUE(table->assign(pool, 0, first, me));
+  EXPECT_FALSE(table->withdraw(first)) << "it is not ready";
+  ASSERT_TRUE(table->ready(first, facts));
+  const Context context = take({ReductionId{64}, 8});
+  EXPECT_FALSE(table->retire(first)) << "it is used";
+  EXPECT_TRUE(table->withdraw(first));
+  EXPECT_FALSE(table->withdraw(first)) << "once";
+  EXPECT_EQ(table->free_parts(pool, 0), 0U);
+  EXPECT_FALSE(table->has_ready(nodes));
+  EXPECT_FALSE(table->is_over(context));
+  EXPECT_TRUE(table->moved(first, facts)) << "its contexts follow the group";
+  EXPECT_TRUE(table->release(me, context));
+  EXPECT_EQ(table->least_recently_used(), std::nullopt) << "it makes no room: it is left anyway";
+  EXPECT_FALSE(table->is_vacant(pool, 0)) << "its group has not been left";
+  EXPECT_TRUE(table->ended(first));
+  EXPECT_TRUE(table->is_vacant(pool, 0));
+}
+
+TEST_F(NodeTableTest, what_an_agreement_offered_of_a_tree_may_be_taken_after_it_was_withdrawn) {
+  make(first, 0);
+  ASSERT_TRUE(table->take_eager(pool, agreement(7)));
+  EXPECT_TRUE(table->withdraw(first)) << "other nodes may not know that it has failed";
+  const Context context = take({ReductionId{64}, 8});
+  EXPECT_TRUE(table->ended(first));
+  table->end(pool, agreement(7));
+  EXPECT_FALSE(table->is_vacant(pool, 0)) << "a context is still there";
+  EXPECT_TRUE(table->is_over(context));
+  EXPECT_TRUE(table->release(me, context));
+  EXPECT_TRUE(table->is_vacant(pool, 0));
+}
+
 TEST_F(NodeTableTest, an_entry_stays_while_an_agreement_may_have_offered_it) {
   make(first, 0);
   ASSERT_TRUE(table->take_eager(pool, agreement(1)));

@@ -1,15 +1,13 @@
 // The table of trees that the processes of a node share: one is killed at any moment, and the others
 // continue.
 #include "endpoint/mpi/node/shared_table.hpp"
+#include "tests/support/killed_process.hpp"
 
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <fcntl.h>
-#include <functional>
 #include <string>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tributary::mpi::node::test {
@@ -19,6 +17,7 @@ using contexts::NodeSet;
 using contexts::ProcessId;
 using contexts::TreeName;
 using contexts::TreeState;
+using tributary::test::KilledProcess;
 
 constexpr ProcessId here{1};
 constexpr ProcessId other{2};
@@ -28,40 +27,6 @@ constexpr TreeName tree{5};
 std::string table_name(const char* test) {
   return "/tributary-test-table-" + std::to_string(getpid()) + "-" + test;
 }
-
-/// A process that has done `work` and waits until it is killed.
-class Other {
-public:
-  explicit Other(const std::function<void()>& work) {
-    int ends[2];
-    EXPECT_EQ(pipe(ends), 0);
-    process_ = fork();
-    if (process_ == 0) {
-      work();
-      static_cast<void>(!write(ends[1], "", 1));
-      for (;;) {
-        pause();
-      }
-    }
-    close(ends[1]);
-    char done = 0;
-    EXPECT_EQ(read(ends[0], &done, 1), 1) << "the other process has failed";
-    close(ends[0]);
-  }
-  Other(const Other&) = delete;
-  Other& operator=(const Other&) = delete;
-  ~Other() { end(); }
-  void end() {
-    if (process_ > 0) {
-      kill(process_, SIGKILL);
-      waitpid(process_, nullptr, 0);
-      process_ = 0;
-    }
-  }
-
-private:
-  pid_t process_ = 0;
-};
 
 void keep_tree(const SharedTable& table) {
   const auto lock = table.lock();
@@ -74,7 +39,7 @@ void keep_tree(const SharedTable& table) {
 
 TEST(SharedTable, AProcessThatDiesIsReportedAndItsTreeIsAdoptedOnlyThen) {
   const std::string name = table_name("dies");
-  Other process([&] {
+  KilledProcess process([&] {
     static const auto table = SharedTable::attach(name, 2, other);
     keep_tree(table);
   });
@@ -98,7 +63,7 @@ TEST(SharedTable, AProcessThatDiesIsReportedAndItsTreeIsAdoptedOnlyThen) {
 
 TEST(SharedTable, AProcessThatDiesWithTheLockDoesNotKeepIt) {
   const std::string name = table_name("lock");
-  Other process([&] {
+  KilledProcess process([&] {
     static const auto table = SharedTable::attach(name, 2, other);
     keep_tree(table);
     static const auto lock = table.lock();
@@ -120,7 +85,7 @@ TEST(SharedTable, TheLastRankRemovesTheName) {
 TEST(SharedTable, AProcessThatEndsFreesWhatItUsed) {
   const std::string name = table_name("ends");
   const auto table = SharedTable::attach(name, 2, here);
-  Other process([&] {
+  KilledProcess process([&] {
     const auto own = SharedTable::attach(name, 2, other);
     keep_tree(own);
   });
