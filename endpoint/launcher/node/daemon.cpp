@@ -12,6 +12,7 @@
 #include "lib/net/address.hpp"
 #include "lib/net/limit_silence.hpp"
 #include "lib/rdma_policy/policy_text.hpp"
+#include "lib/service/socket_file.hpp"
 #include "lib/service/version.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -144,7 +145,9 @@ void Daemon::watch_interfaces() {
 }
 
 void Daemon::announce_again() {
-  announce(hello_);
+  if (!host_agent_announces()) {
+    announce(hello_);
+  }
   announcements_.expires_after(announcement_interval);
   announcements_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
@@ -301,6 +304,15 @@ void Daemon::set_up(const messages::Job& job) {
   }
   ready.set_directory(directory_);
   channel_.send(message);
+}
+
+/// Two announcers could give the host two names in turns.
+bool Daemon::host_agent_announces() {
+  try {
+    return service::SocketFile::answers(host_client::agent_path());
+  } catch (const service::SocketError&) {
+    return false; // no valid path: there is none
+  }
 }
 
 /// A refusal is not an end: ranks that may open the interface themselves do not need the agent.

@@ -62,6 +62,7 @@ private:
   void found(std::uint64_t number, int status, const std::string& data);
   [[nodiscard]] std::string local_resource_problem() const;
   void declare_to_agent();
+  [[nodiscard]] static bool host_agent_announces();
   void start();
   [[nodiscard]] RankStart how_to_start(std::uint32_t rank);
   void started(std::uint32_t rank, RankProcess process);
