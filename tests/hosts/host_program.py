@@ -8,6 +8,8 @@ runs it as another user, who cannot read this tree.
     {"do": "bind", "to": "eth1", "ethertype": 3}
     {"do": "bypass", "on": 1}
     {"do": "waiting"}                                       the frames that have arrived
+    {"do": "hand_on", "path": "/run/..."}                   gives the socket to another program, which does
+    {"do": "take_over", "path": "/run/..."}
 """
 
 import errno
@@ -96,6 +98,18 @@ def do(step):
         opened.bind((step["to"], step.get("ethertype", 0x88B5)))
     elif step["do"] == "bypass":
         opened.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, step["on"])
+    elif step["do"] == "hand_on":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as here:
+            here.bind(step["path"])
+            os.chmod(step["path"], 0o666)
+            here.listen()
+            with here.accept()[0] as there:
+                socket.send_fds(there, [b"."], [opened.fileno()])
+    elif step["do"] == "take_over":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as there:
+            there.connect(step["path"])
+            opened = socket.socket(fileno=socket.recv_fds(there, 1, 1)[1][0])
+            held.append(opened)
     elif step["do"] == "waiting":
         frames = []
         while True:

@@ -45,9 +45,15 @@ class Program:
         )  # fmt: skip
         assert self.do("who") == (0 if inside else uid)
 
-    def do(self, action, /, **step):
+    def begin(self, action, /, **step):
         print(json.dumps({"do": action, **step}), file=self.child.stdin, flush=True)
+
+    def answer(self):
         return json.loads(self.child.stdout.readline())
+
+    def do(self, action, /, **step):
+        self.begin(action, **step)
+        return self.answer()
 
     def open(self, agent, **request):
         answer = self.do("open", path=str(agent.socket), request={"request": "open", **request})
@@ -354,6 +360,52 @@ def test_without_nft_no_socket_is_handed_out(lab):
     except Refused as refused:
         assert refused.reason == "unavailable" and "nftables" in str(refused), refused
     program.end()
+
+
+def test_a_stopped_agent_is_waited_for_a_while_and_then_goes_on(lab):
+    agent, fabric, _ = node(lab)
+    lab.need(lab.binaries.host)
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    program = Program(lab, ALICE)
+    program.open(agent)
+    late = lab.place / "tributary-host"
+    shutil.copy(lab.binaries.host, late)
+    agent.child.send_signal(signal.SIGSTOP)
+    assert program.send(right(1)) == "done" and program.send(right(2, vni=VNI_B)) == "ENOBUFS"
+    done = subprocess.run(
+        ["ip", "netns", "exec", "h1", "setpriv", "--reuid", str(ALICE), "--regid", str(ALICE), "--clear-groups", "--inh-caps=-all",
+         str(late), "--interface", "eth0", "--tree", str(TREE), "--vni", str(VNI_A), "--rank", "0", "--size", "1"],
+        env=agent.environment, capture_output=True, text=True, check=False, timeout=60, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 1 and "does not answer within" in done.stderr, done
+    agent.child.send_signal(signal.SIGCONT)
+    assert program.open(agent)["job"] == "a"
+    assert cookies(fabric) == [1]
+    program.end()
+
+
+def test_a_socket_that_is_handed_on_stays_one_of_its_job(lab):
+    """Another user who gets it from its own may send what the job may, and that ends with the job."""
+    agent, fabric, _ = node(lab)
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    alice, bob = Program(lab, ALICE), Program(lab, BOB)
+    alice.open(agent)
+    path = lab.place / "hand"
+    path.mkdir()
+    path.chmod(0o777)
+    alice.begin("hand_on", path=str(path / "socket"))
+    wait_until(lambda: (path / "socket").exists(), "it waits for the other one")
+    assert bob.do("take_over", path=str(path / "socket")) == "done"
+    assert alice.answer() == "done"
+    assert bob.send(right(1)) == "done" and bob.send(right(2, vni=VNI_B)) == "ENOBUFS"
+    agent.ask(request="end_job", job="a")
+    assert bob.send(right(3)) == "ENOBUFS"
+    assert cookies(fabric) == [1]
+    # The mark is in use as long as it lives.
+    agent.ask(request="add_job", job="b", vni=VNI_A, uid=ALICE)
+    assert bob.send(right(4)) == "ENOBUFS" and cookies(fabric) == []
+    alice.end()
+    bob.end()
 
 
 def test_bad_lines_are_answered_and_jobs_come_and_go_by_hand(lab):
