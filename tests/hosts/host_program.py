@@ -100,9 +100,10 @@ def do(step):
         opened.setsockopt(SOL_PACKET, PACKET_QDISC_BYPASS, step["on"])
     elif step["do"] == "hand_on":
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as here:
-            here.bind(step["path"])
-            os.chmod(step["path"], 0o666)
+            here.bind(step["path"] + ".new")
+            os.chmod(step["path"] + ".new", 0o666)
             here.listen()
+            os.rename(step["path"] + ".new", step["path"])
             with here.accept()[0] as there:
                 socket.send_fds(there, [b"."], [opened.fileno()])
     elif step["do"] == "take_over":
