@@ -130,4 +130,8 @@ struct EndJobRequest {
 /// What is on this node.
 struct ShowRequest {};
 
+/// The node's interface, and the name by which it is announced: cheap, for every program that
+/// starts.
+struct NodeRequest {};
+
 } // namespace tributary::host_agent

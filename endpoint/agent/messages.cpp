@@ -286,7 +286,11 @@ Request parse_request(std::string_view text) {
   if (what == "show") {
     return ShowRequest{};
   }
-  wrong(fmt::format("unknown request \"{}\"; there are open, add_job, end_job and show", what));
+  if (what == "node") {
+    return NodeRequest{};
+  }
+  wrong(
+      fmt::format("unknown request \"{}\"; there are open, add_job, end_job, node and show", what));
 }
 
 std::string line_of(const OpenRequest& request) {
@@ -332,6 +336,8 @@ std::string line_of(const EndJobRequest& request) {
 }
 
 std::string line_of(const ShowRequest&) { return line({{"request", "show"}}); }
+
+std::string line_of(const NodeRequest&) { return line({{"request", "node"}}); }
 
 std::string acceptance(const json::object& result) {
   return line({{"ok", true}, {"result", result}});

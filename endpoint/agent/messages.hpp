@@ -26,7 +26,7 @@ namespace tributary::host_agent {
 /// Longest request and longest answer, with the newline.
 inline constexpr std::size_t longest_line = 16'384;
 
-using Request = std::variant<OpenRequest, AddJobRequest, EndJobRequest, ShowRequest>;
+using Request = std::variant<OpenRequest, AddJobRequest, EndJobRequest, ShowRequest, NodeRequest>;
 
 /// Throws AgentError (bad_request) whose message names the field.
 [[nodiscard]] Request parse_request(std::string_view line);
@@ -35,6 +35,7 @@ using Request = std::variant<OpenRequest, AddJobRequest, EndJobRequest, ShowRequ
 [[nodiscard]] std::string line_of(const AddJobRequest& request);
 [[nodiscard]] std::string line_of(const EndJobRequest& request);
 [[nodiscard]] std::string line_of(const ShowRequest& request);
+[[nodiscard]] std::string line_of(const NodeRequest& request);
 
 [[nodiscard]] std::string acceptance(const boost::json::object& result);
 [[nodiscard]] std::string refusal(const AgentError& error);

@@ -47,6 +47,8 @@ public:
   [[nodiscard]] const host_agent::Guarded& guarded() const { return guarded_; }
   /// As of now, or of the last time that the table could be read.
   [[nodiscard]] host_agent::GuardCounts counts();
+  /// As of the last time.
+  [[nodiscard]] const host_agent::GuardCounts& last_counts() const { return last_counts_; }
 
 private:
   [[nodiscard]] host_agent::Guarded interfaces_now();

@@ -39,6 +39,7 @@ using net::as_result;
 namespace {
 
 constexpr std::chrono::seconds socket_look_interval{10};
+constexpr std::uint64_t user_count_interval_ns = ns_per_second;
 
 Mark prefix_of(const Config& config) {
   return host_agent::Marks(config.agent.mark_prefix, 0).prefix();
@@ -286,18 +287,30 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::ShowRe
       jobs.push_back(host_agent::json_of(job, registry_->sockets_of(job.mark), net::steady_now()));
     }
   }
-  json::object result{{"interface", config_.agent.interface},
-                      {"ethertype", config_.agent.ethertype},
-                      {"nid", guardian_.guarded().nid.value},
-                      {"host", host_name()},
-                      {"jobs", std::move(jobs)}};
+  json::object result = node();
+  result["jobs"] = std::move(jobs);
   if (sees_all) {
     result["counts"] = json_of(registry_->counts());
     result["sockets"] = registry_->socket_count();
   }
-  result["guard"] = json_of(guardian_.counts());
-  result["error"] = guardian_.error();
+  // To read them a program runs, which users must not have run all the time.
+  const TimeNs now = net::steady_now();
+  const bool is_due = sees_all || elapsed_ns(now, counted_) >= user_count_interval_ns;
+  counted_ = is_due ? now : counted_;
+  result["guard"] = json_of(is_due ? guardian_.counts() : guardian_.last_counts());
   return {.line = host_agent::acceptance(result)};
+}
+
+Reply HostProcess::handle(const Peer&, Connection, const host_agent::NodeRequest&) {
+  return {.line = host_agent::acceptance(node())};
+}
+
+json::object HostProcess::node() const {
+  return {{"interface", config_.agent.interface},
+          {"ethertype", config_.agent.ethertype},
+          {"nid", guardian_.guarded().nid.value},
+          {"host", host_name()},
+          {"error", guardian_.error()}};
 }
 
 // ---- the life of jobs ----

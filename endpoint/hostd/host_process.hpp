@@ -54,6 +54,7 @@ private:
                const host_agent::AddJobRequest& request);
   Reply handle(const host_agent::Peer& peer, Connection, const host_agent::EndJobRequest& request);
   Reply handle(const host_agent::Peer& peer, Connection, const host_agent::ShowRequest&);
+  Reply handle(const host_agent::Peer& peer, Connection, const host_agent::NodeRequest&);
 
   void adopt();
   void reconcile();
@@ -64,6 +65,7 @@ private:
   void arm_deadline();
   /// As its hellos carry it.
   [[nodiscard]] std::string host_name() const;
+  [[nodiscard]] boost::json::object node() const;
   void reload();
   boost::asio::awaitable<void> wait_for_signals();
   boost::asio::awaitable<void> send_hellos();
@@ -79,6 +81,7 @@ private:
   std::optional<host_agent::Registry> registry_; ///< once it is known which marks are given
   std::map<std::string, Connection> attached_;   ///< jobs, and the connection that each belongs to
   std::unique_ptr<library::HelloSender> hello_sender_;
+  TimeNs counted_{}; ///< when the guard's counters were last read for a user
   service::SaidOnce said_;
   std::unique_ptr<KernelWatch> watch_;
   std::unique_ptr<service::SocketFile> socket_;

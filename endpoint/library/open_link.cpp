@@ -137,7 +137,7 @@ AgentsHost announced() {
   constexpr std::chrono::seconds limit{2};
   try {
     const auto result = host_client::HostClient(host_client::agent_path(), limit)
-                            .ask(host_agent::line_of(host_agent::ShowRequest{}));
+                            .ask(host_agent::line_of(host_agent::NodeRequest{}));
     const auto& fields = result.as_object();
     return {.interface = std::string(fields.at("interface").as_string()),
             .name = std::string(fields.at("host").as_string())};

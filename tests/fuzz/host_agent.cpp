@@ -96,6 +96,8 @@ private:
     TRIBUTARY_REQUIRE(text_of(record_of(text)) == text);
   }
 
+  void handle(const Peer&, const NodeRequest& request) { again(request); }
+
   template <typename R> static void again(const R& request) {
     const std::string line = line_of(request);
     TRIBUTARY_REQUIRE(std::holds_alternative<R>(parse_request(line)));

@@ -523,6 +523,7 @@ def host_agent_seeds():
         "several": [(1, add), (1, add.replace('"a"', '"c"').replace("1024", "7")), (1, open_it)],
         "expires": [(0, root_adds)] + [(3, show)] * 4 + [(2, open_it)],
         "attached": [(3, add[:-1] + ',"attached":true}'), (3, show), (3, open_it)],
+        "node": [(1, '{"request":"node"}')],
         "not_json": [(1, "{"), (1, "[[[[[[[[[[[["), (1, '{"request":"open","vni":70000}')],
     }
     for name, said in lines.items():

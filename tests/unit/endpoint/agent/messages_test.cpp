@@ -63,6 +63,7 @@ TEST(HostAgentMessages, RequestsAreReadAsTheyWereWritten) {
 
   EXPECT_EQ(std::get<EndJobRequest>(parse_request(line_of(EndJobRequest{.job = "x"}))).job, "x");
   EXPECT_TRUE(std::holds_alternative<ShowRequest>(parse_request(line_of(ShowRequest{}))));
+  EXPECT_TRUE(std::holds_alternative<NodeRequest>(parse_request(line_of(NodeRequest{}))));
 }
 
 TEST(HostAgentMessages, AnEmptyOpenRequestLeavesAllOpen) {
