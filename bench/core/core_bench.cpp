@@ -15,7 +15,8 @@
 //   multicast           copies of a tree without reductions
 //   unicast             by static route
 //
-// No frame is sent; the only ceiling is `classify`.
+// No frame is sent; the only ceiling is `classify`. What a host does with a frame is in
+// host_engine_bench.cpp.
 
 #include "dataplane/core/classify.hpp"
 #include "dataplane/core/switch_core.hpp"

@@ -6,7 +6,8 @@
 //            calls before that are complete (NodeTable::shrink)
 //   heavy    a call of at least 4 times its ids keeps the range full. After 8 of them, and again
 //            after 16, 32, ..., the members agree on a half (Request::size) and move between two
-//            calls, if there is one
+//            calls, if there is one. A call that is cut, for the members' memory holds a part of it
+//            at a time, counts among them
 //
 // A piece is what one frame carries (endpoint/collective/piece.hpp).
 #pragma once
@@ -39,11 +40,12 @@ public:
         may_shrink_(!is_half_ && range.count > 2 && range.count <= full_ids) {}
 
   /// A call of that many pieces follows; counted once, before it begins.
-  constexpr void count(std::uint64_t pieces) {
-    asks_ = false;
+  constexpr void count(std::uint64_t pieces, bool is_cut = false) {
     ++calls_;
     most_pieces_ = std::max(most_pieces_, pieces);
-    if (!is_half_ && pieces >= rounds_of_long_call * ids_ && ++long_calls_ == question_) {
+    was_cut_ = was_cut_ || is_cut;
+    const bool is_long = is_cut || (!is_half_ && pieces >= rounds_of_long_call * ids_);
+    if (is_long && ++long_calls_ == question_) {
       question_ *= 2;
       asks_ = true;
     }
@@ -61,19 +63,26 @@ public:
     ids_ = to != 0 ? to : ids_;
     return to;
   }
-  /// Whether the members agree on a half after the call that was counted.
-  [[nodiscard]] constexpr bool asks_for_half() const { return asks_; }
+  /// Whether the members look for a half now, between two calls. Returned once.
+  [[nodiscard]] constexpr bool take_question() {
+    const bool asks = asks_;
+    asks_ = false;
+    return asks;
+  }
   /// Whether there were calls, and all were short: what a dup says of itself (Request).
   [[nodiscard]] constexpr bool is_short() const {
     return calls_ > 0 && most_pieces_ <= most_short_pieces;
   }
   [[nodiscard]] constexpr std::uint8_t ids() const { return ids_; }
+  [[nodiscard]] constexpr bool is_half() const { return is_half_; }
+  [[nodiscard]] constexpr bool was_cut() const { return was_cut_; }
 
 private:
   std::uint8_t ids_;
   bool is_half_;
   bool may_shrink_;
   bool asks_ = false;
+  bool was_cut_ = false;
   std::uint8_t shrinks_ = 0;
   std::uint64_t calls_ = 0;
   std::uint64_t long_calls_ = 0;

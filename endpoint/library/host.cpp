@@ -254,16 +254,23 @@ void tributary_host::listen_to_rest(const tributary::collective::GroupParameters
 }
 
 void tributary_host::divide(tributary_group& group) {
-  group.member.resize(group.member.parameters().slots / 2);
+  keep_ids(group, group.member.parameters().slots / 2);
   group.context = contexts_.enter(*group.tree);
-  if (!group.member.is_root()) { // which alone answers for the other ids
-    const auto& p = group.member.parameters();
-    for (TreeIndex i = 0; i < p.tree_count(); ++i) {
-      loop_.engine().release(group, p.tree_at(i), ReductionId{static_cast<std::uint8_t>(p.slots)},
-                             p.ids_of_tree() - p.slots, p.ids_of_tree());
-    }
-  }
   listen(*group.tree);
+}
+
+void tributary_host::keep_ids(tributary_group& group, std::uint32_t ids) {
+  const std::uint32_t before = group.member.parameters().slots;
+  group.member.resize(ids);
+  if (group.member.is_root() || ids == before) { // the root alone answers for the other ids
+    return;
+  }
+  const auto& p = group.member.parameters();
+  const ReductionId first{static_cast<std::uint8_t>(p.first_id.value + ids)};
+  for (TreeIndex i = 0; i < p.tree_count(); ++i) {
+    loop_.engine().release(group, p.tree_at(i), first, before - ids, p.ids_of_tree());
+  }
+  listen_to_rest(p);
 }
 
 tributary::library::MembershipAgent& tributary_host::agent() {
@@ -512,7 +519,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   tributary_group& added = add(lock, parameters, tree);
   tree->parameters.window = added.member.parameters().window;
   contexts_.add(tree);
-  if (tree->is_range || is_kept) {
+  if (tree->is_range) {
     listen(*tree);
   }
   return added;

@@ -93,6 +93,9 @@ struct tributary_host {
                const tributary::library::SharedTree& like);
   /// The group has the half of its tree, and others have the rest, from now on.
   void divide(tributary_group& group);
+  /// The group uses the first `ids` ids of its range from now on. Requires that no operation of it
+  /// is outstanding, and as Member::resize.
+  void keep_ids(tributary_group& group, std::uint32_t ids);
   /// Whether a call waits for the answer to that.
   void look_for_answers(bool looks) { looks_for_answers_ = looks; }
   /// Groups that are not left, of the same members as this one, besides it.

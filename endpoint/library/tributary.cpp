@@ -11,8 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
+#include <stdexcept>
 #include <vector>
 
 using tributary::TimeNs;
@@ -158,6 +160,36 @@ int tributary_move(tributary_group* group, const tributary_group_options* option
             "a dup of is moved");
     require(host.others_of(*group) == 0, "the group has dups, which use ids of its tree");
     host.move(*group, library::parameters_of(host, *options));
+    return static_cast<int>(TRIBUTARY_OK);
+  });
+}
+
+int tributary_keep_ids(tributary_group* group, std::uint32_t ids) {
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  tributary_host& host = *group->host;
+  return guarded(host.last_error, [&] {
+    const auto lock = host.loop().lock();
+    const std::uint32_t has = group->member.parameters().slots;
+    require(group->tree->is_range,
+            "this group has no range of a tree's ids that it was joined with: who else has ids of "
+            "its tree is not the program's to say");
+    if (!std::has_single_bit(ids) || ids > has) {
+      throw std::invalid_argument(fmt::format(
+          "the group cannot keep {} ids: give a power of two, at most the {} that it has", ids,
+          has));
+    }
+    if (group->member.failure()) {
+      return fail(host.last_error, library::failure_code(*group), library::failure_text(*group));
+    }
+    if (!group->requests.empty() || !group->pipeline.is_idle()) {
+      return fail(host.last_error, TRIBUTARY_ERR_BUSY,
+                  fmt::format("{} requests of the group are outstanding, and may use all its ids; "
+                              "wait for them first",
+                              group->requests.size()));
+    }
+    host.keep_ids(*group, ids);
     return static_cast<int>(TRIBUTARY_OK);
   });
 }

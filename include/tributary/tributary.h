@@ -349,7 +349,8 @@ struct tributary_group_options {
    * which is not checked here. Leaving such a group sends nothing: see tributary_leave. ids 0:
    * all ids of the tree. Not with cxi_compatible, nor for a dup, which has these from its members'
    * agreement. A named group has all ids, or with TRIBUTARY_NO_IDS none: it holds its tree, and
-   * renews its lease, for other processes that join ranges of it; such a group reduces nothing. */
+   * renews its lease, for other processes that join ranges of it; such a group reduces nothing, and
+   * its host may have been opened with buffer_bytes 0. */
   uint32_t first_id;       /* 0 */
   uint32_t ids;            /* 0 */
   uint32_t first_sequence; /* 0 */
@@ -441,6 +442,14 @@ TRIBUTARY_API int tributary_group_split(struct tributary_group* parent, int32_t 
  * group, for a dup, and for a group that has dups. */
 TRIBUTARY_API int tributary_move(struct tributary_group* group,
                                  const struct tributary_group_options* options);
+
+/* From the next operation on, a group that was joined with a range of a tree's ids uses only the
+ * first ids of them, a power of two. All members must do so between the same two operations, each
+ * when it has the results of those before; when all have, the other ids may be given to another
+ * group. Until then the root answers members that have lost results under them. Takes no time.
+ * TRIBUTARY_ERR_BUSY if operations are outstanding; TRIBUTARY_ERR_ARGUMENT for more ids than the
+ * group has, and for groups that have their ids from the manager or from a dup. */
+TRIBUTARY_API int tributary_keep_ids(struct tributary_group* group, uint32_t ids);
 
 /* TRIBUTARY_OK, or the error that every operation of the group returns since it has ended. Makes
  * progress. */

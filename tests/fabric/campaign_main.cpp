@@ -163,12 +163,12 @@ int run(const Arguments& arguments) {
   }
   std::vector<Scenario> chosen;
   for (const auto& name : arguments.scenarios) {
-    const auto scenario = find_scenario(name);
-    if (!scenario) {
-      fmt::print(stderr, "--scenario {}: there is none of this name; --list shows all\n", name);
+    const std::vector<Scenario> found = scenarios_like(name);
+    if (found.empty()) {
+      fmt::print(stderr, "--scenario {}: no scenario has this name; --list shows all\n", name);
       return exit_usage;
     }
-    chosen.push_back(*scenario);
+    chosen.insert(chosen.end(), found.begin(), found.end());
   }
   if (chosen.empty()) {
     chosen = all_scenarios();
@@ -200,7 +200,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs scenarios of the virtual fabric: switches and hosts in one process on virtual "
                "time, with seeded faults."};
   app.add_option("--scenario", arguments.scenarios,
-                 "Run this one; may be given again (default: all)");
+                 "Run this one, or with NAME* all that begin with NAME; may be given again (default: "
+                 "all)");
   app.add_option("--seed,--seeds", arguments.seeds,
                  "Run this seed, or seeds A..B (default: those of the test suite)");
   app.add_flag("--trace", arguments.trace, "Print every event");

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace tributary::fabric {
 namespace {
 
@@ -188,6 +193,27 @@ TEST(Scenarios, have_names_of_their_own_and_say_what_they_show) {
     }
   }
   EXPECT_FALSE(find_scenario("there is none of this name"));
+}
+
+TEST(Scenarios, are_found_by_name_or_by_its_beginning) {
+  const auto names_like = [](std::string_view pattern) {
+    std::vector<std::string_view> names;
+    for (const Scenario& each : scenarios_like(pattern)) {
+      names.push_back(each.name);
+    }
+    return names;
+  };
+  EXPECT_EQ(names_like("mixed"), std::vector<std::string_view>{"mixed"});
+  EXPECT_TRUE(names_like("mixe").empty());
+  EXPECT_EQ(names_like("mixe*"), std::vector<std::string_view>{"mixed"});
+  EXPECT_EQ(names_like("*").size(), all_scenarios().size());
+  const auto of_contexts = names_like("contexts*");
+  for (const std::string_view name :
+       {"contexts", "contexts_under_faults", "contexts_switch_restarts", "contexts_reroute",
+        "contexts_dead_member", "contexts_in_trouble", "contexts_hostile",
+        "contexts_hostile_in_trouble"}) {
+    EXPECT_NE(std::ranges::find(of_contexts, name), of_contexts.end()) << name;
+  }
 }
 
 } // namespace

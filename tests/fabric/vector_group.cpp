@@ -118,7 +118,10 @@ private:
 
   [[nodiscard]] bool may_begin() const {
     return begun_ < group_.setup_.lengths.size() && pending_.size() < group_.setup_.in_flight &&
-           !member_.failure();
+           !member_.failure() && (!shrinks_before_next() || pending_.empty());
+  }
+  [[nodiscard]] bool shrinks_before_next() const {
+    return group_.setup_.keeps_ids != 0 && begun_ == group_.setup_.lengths.size() / 2;
   }
   void proceed(TimeNs now, HostPort& port) {
     for (bool moved = true; moved;) {
@@ -153,6 +156,9 @@ private:
     send_all(port);
   }
   void begin(TimeNs now) {
+    if (shrinks_before_next()) {
+      member_.resize(group_.setup_.keeps_ids);
+    }
     const std::size_t number = begun_++;
     const VectorKind kind = kind_of(number, member_.parameters());
     const std::size_t elements = group_.setup_.lengths[number];
@@ -181,24 +187,55 @@ private:
                                            pending.number, name_of(kind.op),
                                            pending.operation.task().elements, what));
     };
-    if (pending.operation.rc() != wire::ResultCode::success) {
-      violation(fmt::format("result code {}", name_of(pending.operation.rc())));
+    const wire::ResultCode rc = pending.operation.rc();
+    if (group_.setup_.forged_rank && rc == wire::ResultCode::op_mismatch) {
+      ++group_.forged_results_;
       return;
     }
-    const std::size_t elements = pending.operation.task().elements;
-    std::vector<std::byte> expected(pending.out.size());
-    for (std::size_t i = 0; i < elements; ++i) {
-      std::uint64_t value = value_of(group_.setup_.seed, pending.number, 0, i);
-      for (std::uint32_t rank = 1; rank < group_.size(); ++rank) {
-        value = combined(kind.op, value, value_of(group_.setup_.seed, pending.number, rank, i));
+    if (rc != wire::ResultCode::success) {
+      violation(fmt::format("result code {}", name_of(rc)));
+      return;
+    }
+    const std::vector<std::byte> expected = result_of(pending, kind, std::nullopt);
+    if (pending.out == expected) {
+      return;
+    }
+    if (group_.setup_.forged_rank &&
+        is_mixed(pending.out, expected, result_of(pending, kind, group_.setup_.forged_rank),
+                 bytes_of(kind.type))) {
+      ++group_.forged_results_;
+      return;
+    }
+    const auto at = std::mismatch(pending.out.begin(), pending.out.end(), expected.begin()).first;
+    violation(
+        fmt::format("wrong from byte {} of {} on", at - pending.out.begin(), pending.out.size()));
+  }
+  /// Over the operands of all members, besides one.
+  [[nodiscard]] std::vector<std::byte> result_of(const Pending& pending, const VectorKind& kind,
+                                                 std::optional<std::uint32_t> without) const {
+    std::vector<std::byte> result(pending.out.size());
+    for (std::size_t i = 0; i < pending.operation.task().elements; ++i) {
+      std::uint64_t value = 0;
+      for (std::uint32_t rank = 0; rank < group_.size(); ++rank) {
+        if (rank != without) {
+          value = combined(kind.op, value, value_of(group_.setup_.seed, pending.number, rank, i));
+        }
       }
-      put_value(expected, i, kind.type, value);
+      put_value(result, i, kind.type, value);
     }
-    if (pending.out != expected) {
-      const auto at = std::mismatch(pending.out.begin(), pending.out.end(), expected.begin()).first;
-      violation(
-          fmt::format("wrong from byte {} of {} on", at - pending.out.begin(), pending.out.size()));
+    return result;
+  }
+  /// Whether each element of `bytes` bytes is that of one or of the other: pieces differ in that.
+  [[nodiscard]] static bool is_mixed(const std::vector<std::byte>& result,
+                                     const std::vector<std::byte>& one,
+                                     const std::vector<std::byte>& other, std::size_t bytes) {
+    for (std::size_t at = 0; at < result.size(); at += bytes) {
+      if (std::memcmp(&result[at], &one[at], bytes) != 0 &&
+          std::memcmp(&result[at], &other[at], bytes) != 0) {
+        return false;
+      }
     }
+    return true;
   }
   void send_all(HostPort& port) {
     auto& outbox = member_.outbox();
@@ -240,9 +277,20 @@ bool VectorGroup::complete() const {
   });
 }
 
+bool VectorGroup::has_left(ReductionId id) const {
+  return complete() || std::ranges::all_of(applications_, [id](const auto& a) {
+           const collective::GroupParameters& p = a->member().parameters();
+           return id.value >= p.first_id.value + p.slots;
+         });
+}
+
 bool VectorGroup::parted() const {
   return setup_.is_context ||
          std::ranges::all_of(applications_, [](const auto& a) { return a->member().left(); });
+}
+
+bool VectorGroup::is_over(std::uint32_t rank) const {
+  return applications_[rank]->done() || applications_[rank]->member().failure().has_value();
 }
 
 void VectorGroup::move(std::uint32_t rank, const Move& move) { applications_[rank]->move(move); }

@@ -45,8 +45,13 @@ struct VectorSetup {
   bool may_end = false;
   /// Members of a context send nothing when they leave it.
   bool is_context = false;
-  /// The group whose ids it has when that one is complete at all members: it begins then.
+  /// The group whose ids it has when all members of that one are done with them: it begins then.
   const VectorGroup* after = nullptr;
+  /// Ids that each member keeps once it has made half of the operations, the first ones; 0: all.
+  std::uint32_t keeps_ids = 0;
+  /// A member in whose name forged operands arrive as well, all of them zeros: results may have
+  /// zeros in the place of its operand, or report that operators differ. Otherwise they are right.
+  std::optional<std::uint32_t> forged_rank{};
 };
 
 /// The rank's member moves to this tree at this time.
@@ -72,8 +77,16 @@ public:
   /// members have ended that may.
   [[nodiscard]] bool complete() const;
   [[nodiscard]] bool parted() const;
+  /// Whether the member has all its results, or has learned that the group ended.
+  [[nodiscard]] bool is_over(std::uint32_t rank) const;
+  /// Results, at any member, with a forged operand in the place of `forged_rank`'s.
+  [[nodiscard]] std::uint64_t forged_results() const { return forged_results_; }
   /// Whether the member may begin: it has its ids.
-  [[nodiscard]] bool has_ids() const { return setup_.after == nullptr || setup_.after->complete(); }
+  [[nodiscard]] bool has_ids() const {
+    return setup_.after == nullptr || setup_.after->has_left(setup_.parameters.first_id);
+  }
+  /// Whether all members are done with the id.
+  [[nodiscard]] bool has_left(ReductionId id) const;
   void move(std::uint32_t rank, const Move& move);
   [[nodiscard]] const collective::Member& member(std::uint32_t rank) const;
   /// When the last member had the last result; and the first one.
@@ -88,6 +101,7 @@ private:
   Fabric& fabric_;
   VectorSetup setup_;
   std::vector<std::unique_ptr<Application>> applications_; ///< by rank
+  std::uint64_t forged_results_ = 0;
 };
 
 } // namespace tributary::fabric

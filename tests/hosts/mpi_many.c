@@ -16,7 +16,9 @@
  *   mpi_many keeper END      rank 2 dies, which keeps its node's tree, and the ranks of the other
  *                            side (`sides`) continue until file END exists; prints `call N` now and
  *                            then, and `right RANK`; kills itself
- *   mpi_many long            a duplicate with long allreduces, another one with short ones
+ *   mpi_many long COUNT      a duplicate with COUNT long allreduces, another one with short ones
+ *   mpi_many shrink COUNT    COUNT duplicates at the same time, with 70 short allreduces of each
+ *                            before the next one is made, and one when all are there
  *   mpi_many dies            rank 3 dies while the others set up a duplicate
  *   mpi_many child           a call, then one of a duplicate
  *   mpi_many full            /dev/shm of rank 1's node is full at first
@@ -33,7 +35,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { most_live = 4096, most_copies = 64, threads = 4, long_count = 32768 };
+enum { most_live = 4096, most_copies = 64, threads = 4, short_calls = 70, long_count = 32768 };
 
 static int wrong;
 
@@ -308,7 +310,23 @@ static void keeper(const char* end, int rank) {
   raise(SIGKILL);
 }
 
-static void with_long_calls(void) {
+static void with_short_calls(int count) {
+  static MPI_Comm all[most_live];
+  for (int i = 0; i < count && i < most_live; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &all[i]);
+    for (int call = 0; call < short_calls; ++call) {
+      sum(all[i], i + call);
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    sum(all[i], 3 * i);
+  }
+  for (int i = 0; i < count; ++i) {
+    MPI_Comm_free(&all[i]);
+  }
+}
+
+static void with_long_calls(int count) {
   static int64_t in[long_count];
   static int64_t out[long_count];
   MPI_Comm comms[2];
@@ -317,7 +335,7 @@ static void with_long_calls(void) {
   sum(MPI_COMM_WORLD, 1); /* so that the duplicates are not the first */
   MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
   MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < count; ++round) {
     for (int i = 0; i < long_count; ++i) {
       in[i] = i + round;
     }
@@ -409,7 +427,9 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "child") == 0) {
     child();
   } else if (strcmp(what, "long") == 0) {
-    with_long_calls();
+    with_long_calls(count);
+  } else if (strcmp(what, "shrink") == 0) {
+    with_short_calls(count);
   } else if (strcmp(what, "dies") == 0) {
     dies(rank);
   } else if (strcmp(what, "full") == 0) {

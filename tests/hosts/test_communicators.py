@@ -142,10 +142,32 @@ def test_threads_make_and_free_communicators_at_the_same_time(lab):
 
 def test_long_calls_get_long_parts_and_right_results(lab):
     cluster = Cluster(lab, OPENMPI, 4, multicast_limit=64)
-    _, err = run(cluster, ["long"])
+    _, err = run(cluster, ["long", 20])
     here, calls = summary(err)
     assert here == calls == 8 * (1 + 20 + 20 + 3), err
     cluster.nothing_left()
+
+
+def test_a_communicator_with_long_calls_moves_to_the_half_of_a_tree(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=64)
+    rounds = 80
+    _, err = run(cluster, ["long", rounds])
+    assert summary(err) == (8 * (1 + 2 * rounds + 3), 8 * (1 + 2 * rounds + 3)), err
+    # MPI_COMM_WORLD has the half of the first tree, of which most ids are free; so the second is the heavy one's.
+    moved = re.findall(r"its calls are long: up to (\d+) reductions in flight from now on, (\d+) before", err)
+    assert moved[-1] == ("64", "8"), err
+    assert len(groups_made(lab)) == 2, groups_made(lab)
+    cluster.nothing_left()
+
+
+def test_short_calls_leave_ids_to_other_communicators(lab):
+    cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1)
+    calls = 8 * (70 + 1)
+    # A tree of 128 serves 9 at a time, and 33 of which all have made 64 short calls.
+    for live, served in ((33, 33), (36, 33)):
+        _, err = run(cluster, ["shrink", live])
+        assert summary(err) == (calls * served, calls * live), err
+        cluster.nothing_left()
 
 
 def test_mpich_makes_and_frees_communicators_in_a_row(lab):

@@ -9,6 +9,7 @@ from test_fabric_manager import JOB, Fabric
 from test_members import LEASE
 from test_one_root import nothing_is_left
 from test_python import beside, python
+from tributary.network import shell, wait_until
 
 ALONE = True  # many frames on the whole machine
 HERE = Path(__file__).resolve().parent
@@ -78,4 +79,63 @@ with tributary.Host("eth0") as host:
             print(error)
 """)
     finish(start(lab, fabric, program, "{rank}"))
+    nothing_is_left(fabric)
+
+
+LIVE = """
+import pathlib, sys, numpy, tributary
+rank, end, said = int(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+with tributary.Host("eth0") as host:
+    groups = [host.join_named("demo", rank, 4, root_rank=0)]
+    for _ in range(12):
+        groups.append(groups[-1].dup())
+    step, continues = 0, True
+    while continues:
+        step += 1
+        requests = [one.allreduce_start(numpy.full(300, rank + step + number, dtype=numpy.int64))
+                    for number, one in enumerate(groups)]
+        for number, request in enumerate(requests):
+            got = request.wait(60).value
+            assert (got == 4 * (step + number) + 6).all(), (step, number, got[:4])
+        continues = groups[0].allreduce(numpy.int64(rank == 0 and not end.exists())) == 1
+        if rank == 0 and step % 20 == 0:
+            with said.open("a") as file:
+                print("step", step, file=file)
+    for one in reversed(groups):
+        one.leave()
+"""
+
+
+def test_dups_continue_when_their_trees_are_rerouted_and_when_switches_restart(lab):
+    fabric = Fabric(lab, groups={"multicast_limit": 32, "lease_ms": 300_000})
+    program, end, said = (lab.file(name) for name in ("live.py", "end", "said"))
+    program.write_text(LIVE)
+    said.touch()
+    running = start(lab, fabric, program, "{rank}", end, said)
+
+    def further_steps():
+        before = said.read_text().count("step")
+        wait_until(lambda: said.read_text().count("step") >= before + 2 or running[0].poll() is not None, "further steps", 60)
+        if running[0].poll() is not None:
+            finish(running)  # fails with what they printed
+
+    def spines():
+        return [part["switch"] for tree in fabric.manager.list("trees") for part in tree["parts"]
+                if part["switch"].startswith("spine")]  # fmt: skip
+
+    further_steps()
+    spine = spines()[0]
+    shell(f"ip link set l1s{spine[-1]} down")
+    wait_until(lambda: spines() and spine not in spines(), "no tree goes over the spine", 60)
+    further_steps()
+    shell(f"ip link set l1s{spine[-1]} up")
+    fabric.wait_until_found()
+    trees = fabric.tree_numbers()
+    fabric.switch.kill()
+    fabric.switch = lab.start(fabric.config)
+    fabric.wait_until_found()
+    wait_until(lambda: len(fabric.tree_numbers()) >= len(trees), "the switches have the trees again", 60)
+    further_steps()
+    end.touch()
+    finish(running)
     nothing_is_left(fabric)

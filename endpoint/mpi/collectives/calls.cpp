@@ -18,7 +18,7 @@ Communicator* admitted(const Asked& asked, Communicator& communicator, std::uint
     reason = TimedCall::is_running() ? Reason::timed : Reason::slower;
   }
   if (reason == Reason::none && asked.may_block()) {
-    communicator.look_at_length(bytes);
+    communicator.move_if_heavy();
   }
   if (reason == Reason::none && !communicator.enter()) {
     reason = communicator.reason();

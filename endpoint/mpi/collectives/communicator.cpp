@@ -79,12 +79,17 @@ std::shared_ptr<PersistentQueue> Communicator::persistent_queue() {
   return queue_;
 }
 
-void Communicator::look_at_length(std::uint64_t bytes) {
-  constexpr std::uint32_t are_frequent = 8;
-  if (!use_.has_long_parts && use_.team && bytes > use_.team->arena().part_bytes() &&
-      ++long_calls_ == are_frequent) {
-    Setup(runtime_, *this).lengthen();
+void Communicator::move_if_heavy() {
+  if (use_.history.take_question()) {
+    Setup(runtime_, *this).move();
   }
+}
+
+void Communicator::count(intra_node::Call& call) {
+  const std::size_t bytes = call.elements * call.plan.frame_bytes;
+  const bool is_cut = !use_.has_long_parts && bytes > use_.team->arena().part_bytes();
+  use_.history.count(pieces_of(call.plan, call.elements, use_.payload), is_cut);
+  call.keeps_ids = use_.history.take_shrink();
 }
 
 bool Communicator::enter() {
@@ -96,7 +101,12 @@ bool Communicator::enter() {
   return false;
 }
 
-void Communicator::run(const intra_node::Call& call) {
+void Communicator::run(intra_node::Call call) {
+  count(call);
+  run_uncounted(call);
+}
+
+void Communicator::run_uncounted(const intra_node::Call& call) {
   if (worker_) {
     worker_->drain(progress);
   }
@@ -106,14 +116,16 @@ void Communicator::run(const intra_node::Call& call) {
   }
 }
 
-void Communicator::run_without_mpi(const intra_node::Call& call) {
+void Communicator::run_without_mpi(intra_node::Call call) {
+  count(call);
   use_.team->run(call, [] {});
   if (use_.team->was_rescued()) {
     runtime_.count_rescue();
   }
 }
 
-void Communicator::run_later(const intra_node::Call& call, std::function<void()> done) {
+void Communicator::run_later(intra_node::Call call, std::function<void()> done) {
+  count(call);
   if (!worker_) {
     worker_ = std::make_unique<Worker>(*use_.team);
   }
@@ -133,7 +145,6 @@ void Communicator::begin_again() {
   decided_ = false;
   reason_ = Reason::none;
   hands_over_counts_ = false;
-  long_calls_ = 0;
   calls_without_ids_ = 0;
   if (ranks_ != nullptr) {
     runtime_.teams().release(*std::exchange(ranks_, nullptr));

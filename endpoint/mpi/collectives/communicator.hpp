@@ -63,11 +63,11 @@ public:
   /// MPI library makes this call and all later ones.
   [[nodiscard]] bool enter();
   /// Makes the call, after all that were begun before. Returns when it is done.
-  void run(const intra_node::Call& call);
+  void run(intra_node::Call call);
   /// The same on a thread that may not call MPI. Requires that no other thread runs calls.
-  void run_without_mpi(const intra_node::Call& call);
+  void run_without_mpi(intra_node::Call call);
   /// Makes the call on the worker's thread; `done` is called there.
-  void run_later(const intra_node::Call& call, std::function<void()> done);
+  void run_later(intra_node::Call call, std::function<void()> done);
 
   /// The queue of its persistent operations. The first call is collective.
   [[nodiscard]] std::shared_ptr<PersistentQueue> persistent_queue();
@@ -75,9 +75,9 @@ public:
   [[nodiscard]] intra_node::Place place_of(int rank) const {
     return shape_->places[static_cast<std::size_t>(rank)];
   }
-  /// Call it before enter(), in a call that may block: after a few long calls in short parts it
-  /// takes a team with long ones. All ranks count the same calls.
-  void look_at_length(std::uint64_t bytes);
+  /// Call it before enter(), in a call that may block: where its calls are long it takes a team
+  /// that is better for them, if there is one (Setup::move).
+  void move_if_heavy();
 
   /// Waits until all calls that were begun are done.
   void drain();
@@ -100,6 +100,11 @@ private:
   /// `has_new_team`: otherwise it has what the team's last communicator knew.
   void choose_ways(bool has_new_team);
   double measure(); ///< returns its duration in microseconds
+  /// A call of the program follows. All ranks count the same ones, so they come to the same
+  /// judgement of the ids that they need (contexts/call_history.hpp).
+  void count(intra_node::Call& call);
+  /// run() without that, for calls that the program does not make.
+  void run_uncounted(const intra_node::Call& call);
   /// Collective: replaces each time by the mean of the ranks, the same at all of them.
   [[nodiscard]] std::vector<double> mean_of_all(std::span<const double> microseconds) const;
   void print_choices(std::string_view when) const;
@@ -126,7 +131,6 @@ private:
   std::shared_ptr<const intra_node::Shape> shape_; ///< null until it is set up
   intra_node::RankSet* ranks_ = nullptr;
   intra_node::TeamUse use_;
-  std::uint32_t long_calls_ = 0; ///< in short parts
   std::uint64_t calls_without_ids_ = 0;
   std::unique_ptr<Worker> worker_;
   std::shared_ptr<PersistentQueue> queue_;

@@ -46,8 +46,8 @@ double Communicator::measure() {
     if (transport == Transport::network) {
       // Both ways have to wait for late ranks, so every call here is entered.
       if (reason_ == Reason::none && enter()) {
-        run(kind == Kind::barrier ? barrier_call(kind)
-                                  : reduction_call(sum, in.data(), out.data(), count));
+        run_uncounted(kind == Kind::barrier ? barrier_call(kind)
+                                            : reduction_call(sum, in.data(), out.data(), count));
       }
     } else if (kind == Kind::barrier) {
       PMPI_Barrier(comm_);

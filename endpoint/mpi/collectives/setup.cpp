@@ -4,7 +4,6 @@
 #include "endpoint/mpi/collectives/report.hpp"
 #include "endpoint/mpi/collectives/runtime.hpp"
 #include "endpoint/mpi/intra_node/quiet_thread.hpp"
-#include "endpoint/mpi/model/context_step.hpp"
 #include "endpoint/mpi/model/word_hash.hpp"
 
 #include <fmt/format.h>
@@ -89,7 +88,7 @@ template <typename Work> void Setup::attempt(bool here, Refusal cause, Work&& wo
 }
 
 void Setup::stop(Refusal cause, const std::string& why) {
-  if (lengthens_) {
+  if (moves_) {
     throw Stop{}; // it keeps the team that it has
   }
   communicator_.reason_ = Reason::setup_failed;
@@ -206,7 +205,7 @@ SetupVerdict Setup::agree_on_team() {
   SetupVerdict verdict;
   intra_node::TeamUse use;
   {
-    const intra_node::Teams::Offer offer = runtime_.teams().offer(ranks, lengthens_);
+    const intra_node::Teams::Offer offer = runtime_.teams().offer(ranks, need_);
     const SetupOffer mine{
         .signature = signature_of(processes_, *communicator_.shape_),
         .able = trouble_.text.empty(),
@@ -237,7 +236,7 @@ SetupVerdict Setup::agree_on_team() {
   if (!verdict.able) {
     agree();
   }
-  if (!verdict.useful && lengthens_) {
+  if (!verdict.useful && moves_) {
     throw Stop{};
   }
   if (!verdict.useful) {
@@ -254,7 +253,7 @@ SetupVerdict Setup::agree_on_team() {
 void Setup::take_over(intra_node::TeamUse use) {
   use.label->set(communicator_.name()); // for messages about the team from here on
   communicator_.abilities_.wide_frames = use.has_wide_frames;
-  if (communicator_.rank() == 0 && !lengthens_) {
+  if (communicator_.rank() == 0 && !moves_) {
     runtime_.count_group();
   }
   communicator_.use_ = std::move(use);
@@ -293,7 +292,7 @@ void Setup::make_locally(TeamKey key, std::size_t part_bytes) {
 }
 
 void Setup::make(const SetupVerdict& verdict) {
-  const bool has_long_parts = lengthens_ || verdict.vacant == TeamNumber{0};
+  const bool has_long_parts = need_.long_parts || verdict.vacant == TeamNumber{0};
   intra_node::TeamUse use;
   try {
     make_locally(verdict.key, has_long_parts ? long_part_bytes : short_part_bytes);
@@ -360,11 +359,14 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
                           verdict.page);
   // A program that requires the network waits for trees that are asked for in the background.
   constexpr std::chrono::milliseconds between_tries{50};
-  auto tries = runtime_.settings().require ? runtime_.settings().join_limit / between_tries : 0;
+  auto tries = runtime_.settings().require && !moves_
+                   ? runtime_.settings().join_limit / between_tries
+                   : 0;
   bool may_finish_idle = true;
   bool may_wait = true;
+  auto size = moves_ ? contexts::RangeSize::half : contexts::RangeSize::full;
   for (;;) {
-    switch (find_context_once(parent, verdict, has_long_parts, may_finish_idle, use)) {
+    switch (find_context_once(parent, size, verdict, has_long_parts, may_finish_idle, use)) {
     case Found::context: return;
     case Found::tree_is_ready:
       if (may_wait) { // its ids may be gone before this communicator has any, but not for ever
@@ -375,12 +377,16 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
     case Found::idle_are_finished: may_finish_idle = false; continue;
     case Found::none: break;
     }
+    if (size == contexts::RangeSize::half && !need_.half) { // long parts are worth a move, too
+      size = contexts::RangeSize::full;
+      continue;
+    }
     if (tries-- <= 0) {
       break;
     }
     aside([&] { std::this_thread::sleep_for(between_tries); });
   }
-  if (lengthens_) {
+  if (moves_) {
     throw Stop{};
   }
   communicator_.reason_ = Reason::no_ids;
@@ -390,18 +396,20 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
   throw Stop{};
 }
 
-Setup::Found Setup::find_context_once(contexts::Parent& parent, const SetupVerdict& verdict,
-                                      bool has_long_parts, bool may_finish_idle,
-                                      intra_node::TeamUse& use) {
+Setup::Found Setup::find_context_once(contexts::Parent& parent, contexts::RangeSize size,
+                                      const SetupVerdict& verdict, bool has_long_parts,
+                                      bool may_finish_idle, intra_node::TeamUse& use) {
   const bool short_calls = !has_long_parts;
   std::optional<contexts::Agreement> agreement;
   std::optional<contexts::TreeName> awaited;
+  const bool only_half = size == contexts::RangeSize::half;
   ContextStep mine{.is_sound = trouble_.text.empty(),
                    .is_over = !leads(),
-                   .has_no_idle = !may_finish_idle || !runtime_.teams().has_idle_groups()};
+                   .has_no_idle =
+                       !may_finish_idle || !runtime_.teams().has_idle_groups(only_half)};
   if (leads() && mine.is_sound) {
     const node::SharedTable& table = runtime_.trees().table();
-    agreement.emplace(table.self(), parent.next(contexts::RangeSize::full, short_calls));
+    agreement.emplace(table.self(), parent.next(size, short_calls));
     mine.offer = agreement->begin(*table.lock());
   }
   ContextStep all;
@@ -428,6 +436,7 @@ Setup::Found Setup::find_context_once(contexts::Parent& parent, const SetupVerdi
       mine.has_context = use.team != nullptr;
       mine.has_wide = wide_;
       mine.waits = awaited.has_value();
+      mine.ids = ids_;
     }
   }
   if (agreement && !agreement->is_over()) {
@@ -441,6 +450,9 @@ Setup::Found Setup::find_context_once(contexts::Parent& parent, const SetupVerdi
     if (!use.team) {
       use = put_together(verdict, has_long_parts);
     }
+    use.history = contexts::CallHistory({ReductionId{all.ids.first}, all.ids.count},
+                                        contexts::Partition(all.ids.of_tree).full_ids());
+    use.payload = all.ids.payload;
     return Found::context;
   }
   if (use.team) { // a node has been lied to, and has none
@@ -472,13 +484,19 @@ std::optional<contexts::TreeName> Setup::take_outcome(const contexts::Outcome& o
       group_ = std::make_unique<intra_node::FabricGroup>(trees, *outcome.context, set_places_,
                                                          place_.node);
       wide_ = group_->has_wide_frames();
+      ids_ = {.first = outcome.context->ids.first.value,
+              .count = outcome.context->ids.count,
+              .of_tree = static_cast<std::uint16_t>(group_->slots()),
+              .payload = group_->payload()};
     }
   });
   if (group_) {
     // Before the last agreement, after which another node's leader may already need an answer.
     use = put_together(verdict, has_long_parts);
   }
-  if (outcome.context || outcome.wanted.empty() || trees.table().lock()->has_ready(set_)) {
+  // One that has a team does not wait for a better one.
+  if (outcome.context || outcome.wanted.empty() || moves_ ||
+      trees.table().lock()->has_ready(set_)) {
     return std::nullopt;
   }
   return outcome.wanted.front().name;
@@ -572,13 +590,14 @@ void Setup::run() {
   }
 }
 
-void Setup::lengthen() {
-  lengthens_ = true;
-  intra_node::TeamUse before;
+void Setup::move() {
+  moves_ = true;
+  intra_node::TeamUse before = communicator_.use_;
+  const bool lacks_parts = before.history.was_cut();
+  need_ = {.long_parts = before.has_long_parts || lacks_parts, .half = !lacks_parts};
   try {
     find_ranks();
     communicator_.stop_worker(); // it uses the team
-    before = communicator_.use_;
     const SetupVerdict verdict = agree_on_team();
     if (!verdict.idle) {
       make(verdict);
@@ -590,6 +609,9 @@ void Setup::lengthen() {
   if (communicator_.use_.has_wide_frames != before.has_wide_frames) {
     std::swap(communicator_.use_, before);
     communicator_.abilities_.wide_frames = communicator_.use_.has_wide_frames;
+  } else if (communicator_.rank() == 0 && runtime_.settings().verbose > 0) {
+    say(fmt::format("{}: its calls are long: up to {} reductions in flight from now on, {} before",
+                    communicator_.name(), communicator_.use_.history.ids(), before.history.ids()));
   }
   runtime_.teams().put_aside(std::move(before));
 }

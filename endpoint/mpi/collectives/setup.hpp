@@ -17,6 +17,9 @@
 // ahead, in the background; a communicator that finds no ids is the MPI library's, and looks again
 // (Communicator::look_again).
 //
+// One whose calls are long does 2 to 4 again, between two of them, and keeps the team that it has
+// where that fails.
+//
 // Only a failure needs further messages, which say what it was.
 #pragma once
 
@@ -25,6 +28,7 @@
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
 #include "endpoint/mpi/intra_node/team.hpp"
 #include "endpoint/mpi/intra_node/teams.hpp"
+#include "endpoint/mpi/model/context_step.hpp"
 #include "endpoint/mpi/model/refusal.hpp"
 #include "endpoint/mpi/model/setup_offer.hpp"
 
@@ -45,8 +49,10 @@ public:
   Setup(Runtime& runtime, Communicator& communicator);
   /// Leaves the communicator with a team, or with a reason why not.
   void run();
-  /// Gives it another team, with long parts, if all ranks can have one.
-  void lengthen();
+  /// Gives it another team, if all ranks can have one, for its calls are long: with the half of a
+  /// tree, and with long parts where they do not fit into short ones; for these alone, too. Waits
+  /// for no tree.
+  void move();
 
 private:
   struct Stop {}; ///< thrown: the communicator gets no team, and its reason is set
@@ -69,9 +75,9 @@ private:
   /// The new team's context, with which the team is complete: `use`. Otherwise it stops.
   void find_context(const SetupVerdict& verdict, bool has_long_parts, intra_node::TeamUse& use);
   enum class Found : std::uint8_t { context, none, tree_is_ready, idle_are_finished };
-  [[nodiscard]] Found find_context_once(contexts::Parent& parent, const SetupVerdict& verdict,
-                                        bool has_long_parts, bool may_finish_idle,
-                                        intra_node::TeamUse& use);
+  [[nodiscard]] Found find_context_once(contexts::Parent& parent, contexts::RangeSize size,
+                                        const SetupVerdict& verdict, bool has_long_parts,
+                                        bool may_finish_idle, intra_node::TeamUse& use);
   /// At a leader whose agreement is over: acts on it. Returns the tree that it waits for.
   [[nodiscard]] std::optional<contexts::TreeName> take_outcome(const contexts::Outcome& outcome,
                                                                const SetupVerdict& verdict,
@@ -101,7 +107,8 @@ private:
   intra_node::RankList processes_;
   intra_node::Place place_;
   std::uint32_t nodes_ = 0;
-  bool lengthens_ = false;
+  bool moves_ = false; ///< it has a team
+  intra_node::TeamNeed need_; ///< of a team
   Trouble trouble_;
   contexts::NodeSet set_;                 ///< of the communicator's nodes
   std::vector<std::uint32_t> set_places_; ///< by node of the communicator: its place in the set
@@ -112,6 +119,7 @@ private:
   /// Whether a line about a refused communicator was written, as far as one of the ranks knows.
   bool told_ = false;
   bool wide_ = true;
+  ContextStep::Ids ids_; ///< of the context, at a leader
 };
 
 } // namespace tributary::mpi::collectives

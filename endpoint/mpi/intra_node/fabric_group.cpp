@@ -32,8 +32,8 @@ FabricGroup::FabricGroup(Trees& trees, const contexts::Context& context,
     close();
     throw NoGroup(Refusal::other, "the group of its tree has ended");
   }
-  constexpr std::uint32_t narrow = 32;
-  wide_ = facts->payload > narrow;
+  slots_ = facts->slots;
+  payload_ = facts->payload;
   const tributary_group_options who = options(*facts);
   std::optional<NoGroup> refused;
   {
@@ -71,7 +71,10 @@ tributary_group_options FabricGroup::options(const TreeFacts& facts) const {
   return who;
 }
 
-bool FabricGroup::has_wide_frames() const { return wide_; }
+bool FabricGroup::has_wide_frames() const {
+  constexpr std::uint32_t narrow = 32;
+  return payload_ > narrow;
+}
 
 bool FabricGroup::look() {
   const Turn turn(host_);
@@ -200,6 +203,20 @@ FabricGroup::Outcome FabricGroup::wait(std::chrono::milliseconds limit) {
       return Outcome::not_yet;
     }
   }
+}
+
+bool FabricGroup::keep_ids(std::uint8_t ids) {
+  if (group_ == nullptr) { // the fabric has failed, and nothing is given out any more
+    return true;
+  }
+  const Turn turn(host_);
+  if (tributary_keep_ids(group_, ids) != TRIBUTARY_OK) {
+    error_ = tributary_last_error(turn.host());
+    return false;
+  }
+  const node::SharedTable& table = trees_.table();
+  static_cast<void>(table.lock()->shrink(table.self(), context_, ids));
+  return true;
 }
 
 std::uint64_t FabricGroup::pieces() const {

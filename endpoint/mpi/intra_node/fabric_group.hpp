@@ -28,6 +28,9 @@ public:
   FabricGroup& operator=(const FabricGroup&) = delete;
   ~FabricGroup();
 
+  /// S of its tree, and bytes of elements in a frame.
+  [[nodiscard]] std::uint32_t slots() const { return slots_; }
+  [[nodiscard]] std::uint32_t payload() const { return payload_; }
   [[nodiscard]] bool has_wide_frames() const;
 
   /// `differs`: nodes began different steps. With it and `failed` error() has the reason.
@@ -39,6 +42,10 @@ public:
   Outcome begin_barrier();
   /// Waits for the step.
   Outcome wait(std::chrono::milliseconds limit);
+
+  /// Between two steps, the same two at all nodes: uses the first `ids` of its ids from now on. The
+  /// others are another context's when all nodes have done so. False: error() has the reason.
+  [[nodiscard]] bool keep_ids(std::uint8_t ids);
 
   /// Pieces of steps completed so far.
   [[nodiscard]] std::uint64_t pieces() const;
@@ -67,7 +74,8 @@ private:
   std::vector<std::uint32_t> places_;
   std::uint32_t node_;
   bool has_context_ = true;
-  bool wide_ = false;
+  std::uint32_t slots_ = 0;
+  std::uint32_t payload_ = 0;
   std::uint32_t moves_ = 0;
   std::uint64_t seen_ = 0; ///< version of the table
   tributary_group* group_ = nullptr;

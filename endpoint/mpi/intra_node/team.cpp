@@ -91,6 +91,9 @@ void Team::run(const Call& call, const node::Idle& idle) {
     }
     at += count;
   } while (at < call.elements);
+  if (call.keeps_ids != 0 && leads() && !group_->keep_ids(call.keeps_ids)) {
+    watch_->report_failure(group_->error());
+  }
 }
 
 void Team::lead_step(const Call& call, std::size_t elements, const node::Idle& idle) {

@@ -42,6 +42,8 @@ struct Call {
   std::size_t take = 0;          ///< how many
   std::uint32_t from_node = 0;   ///< broadcast: node of the sending rank
   std::uint32_t from_rank = 0;   ///< its number in that node
+  /// Ids of its context that the team keeps after the call, the first ones; 0: all of them.
+  std::uint8_t keeps_ids = 0;
 };
 
 class Team {

@@ -11,6 +11,10 @@ namespace {
 /// communicators need, too.
 constexpr std::size_t most_idle = 8;
 
+bool meets(const TeamUse& use, const TeamNeed& need) {
+  return (use.has_long_parts || !need.long_parts) && (use.history.is_half() || !need.half);
+}
+
 } // namespace
 
 Teams::Offer::~Offer() {
@@ -26,7 +30,7 @@ Teams::Offer::~Offer() {
   teams_.end(std::move(gone));
 }
 
-Teams::Offer Teams::offer(RankSet& ranks, bool only_long) {
+Teams::Offer Teams::offer(RankSet& ranks, const TeamNeed& need) {
   std::vector<TeamUse> gone;
   Lock lock(mutex_);
   // Before it owns: what it offers is not taken off until the agreement is over.
@@ -37,7 +41,7 @@ Teams::Offer Teams::offer(RankSet& ranks, bool only_long) {
   if (owns) {
     vacant = ranks.numbers.vacant();
     for (const TeamUse& one : idle_) {
-      if (one.ranks == &ranks && (!only_long || one.has_long_parts)) {
+      if (one.ranks == &ranks && meets(one, need)) {
         idle |= std::uint64_t{1} << *one.number;
       }
     }
@@ -228,10 +232,11 @@ void Teams::ended(TeamKey key) {
   });
 }
 
-bool Teams::has_idle_groups() {
+bool Teams::has_idle_groups(bool with_half) {
   const std::lock_guard lock(mutex_);
-  return std::any_of(idle_.begin(), idle_.end(),
-                     [](const TeamUse& one) { return one.team->leads(); });
+  return std::any_of(idle_.begin(), idle_.end(), [with_half](const TeamUse& one) {
+    return one.team->leads() && (!with_half || one.history.is_half());
+  });
 }
 
 void Teams::finish_idle(std::chrono::milliseconds limit) {

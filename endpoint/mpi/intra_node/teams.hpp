@@ -15,6 +15,7 @@
 // is not taken, and the first leader that leaves has the others leave, too.
 #pragma once
 
+#include "endpoint/contexts/call_history.hpp"
 #include "endpoint/mpi/intra_node/connections.hpp"
 #include "endpoint/mpi/intra_node/team.hpp"
 #include "endpoint/mpi/intra_node/work_queue.hpp"
@@ -74,6 +75,12 @@ struct RankSet {
   bool is_hopeless = false; ///< the network is slower at all sizes
 };
 
+/// What a team must have for a communicator.
+struct TeamNeed {
+  bool long_parts = false;
+  bool half = false; ///< of a tree
+};
+
 /// A team, and what belongs to it.
 struct TeamUse {
   std::shared_ptr<Team> team{}; ///< null: none
@@ -82,6 +89,9 @@ struct TeamUse {
   std::optional<TeamNumber> number{}; ///< nullopt: it ends with its communicator
   bool has_long_parts = false;
   bool has_wide_frames = true;
+  /// Of its context's calls, the same at all ranks; it is continued by the next communicator.
+  contexts::CallHistory history{contexts::IdRange{}, 0};
+  std::uint32_t payload = 32; ///< of its frames, in bytes of elements
   /// What its last communicator knew, the same at all ranks; null: that measured nothing.
   std::shared_ptr<const Knowledge> known{};
 };
@@ -122,8 +132,7 @@ public:
     std::uint64_t idle_;
     std::uint64_t vacant_;
   };
-  /// `only_long`: idle teams with long parts only.
-  [[nodiscard]] Offer offer(RankSet& ranks, bool only_long);
+  [[nodiscard]] Offer offer(RankSet& ranks, const TeamNeed& need);
   /// An idle team that all ranks have offered.
   [[nodiscard]] TeamUse take(RankSet& ranks, TeamNumber number);
   /// A vacant number that all ranks have offered, for a new team.
@@ -150,8 +159,8 @@ public:
   void vacate(TeamKey key);
   void ended(TeamKey key);
 
-  /// Whether this process leads an idle team.
-  [[nodiscard]] bool has_idle_groups();
+  /// Whether this process leads an idle team; `with_half`: one that has the half of a tree.
+  [[nodiscard]] bool has_idle_groups(bool with_half);
   /// Finishes all idle ones, and waits until they and all that are ending have ended, for `limit`.
   void finish_idle(std::chrono::milliseconds limit);
   /// Leaves all groups, and ends the thread. Blocks. No rank of any team makes another call.

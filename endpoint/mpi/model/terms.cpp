@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -161,6 +162,11 @@ std::uint64_t fingerprint(const Terms& terms) {
 
 std::size_t mark_elements(const Plan& plan) {
   return plan.frame_bytes == 0 ? 0 : plan.frame_bytes < 8 ? 8 / plan.frame_bytes : 1;
+}
+
+std::uint64_t pieces_of(const Plan& plan, std::size_t elements, std::uint32_t payload) {
+  const std::uint64_t bytes = (elements + mark_elements(plan)) * plan.frame_bytes;
+  return std::max<std::uint64_t>((bytes + payload - 1) / payload, 1);
 }
 
 void write_mark(const Plan& plan, std::uint64_t fingerprint, bool speaks, std::byte* frames) {

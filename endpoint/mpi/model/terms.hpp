@@ -34,6 +34,10 @@ struct Terms {
 
 /// Elements of frames in a mark: eight bytes of them, or one.
 [[nodiscard]] std::size_t mark_elements(const Plan& plan);
+/// Number of frames that carry these elements of frames and a mark, at least one. `payload`: bytes
+/// of elements in a frame.
+[[nodiscard]] std::uint64_t pieces_of(const Plan& plan, std::size_t elements,
+                                      std::uint32_t payload);
 /// Writes the mark of a node that speaks, or of one that does not.
 void write_mark(const Plan& plan, std::uint64_t fingerprint, bool speaks, std::byte* frames);
 /// The fingerprint in the sum of all nodes' marks.

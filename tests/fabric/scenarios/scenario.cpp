@@ -21,6 +21,7 @@ std::vector<Scenario> all_scenarios() {
                           rdma_scenarios(),
                           vector_scenarios(),
                           context_scenarios(),
+                          hostile_context_scenarios(),
                           in_switch_scenarios(),
                           in_switch_hostile_scenarios(),
                           mixed_scenarios()}) {
@@ -36,6 +37,16 @@ std::optional<Scenario> find_scenario(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+std::vector<Scenario> scenarios_like(std::string_view pattern) {
+  std::vector<Scenario> found = all_scenarios();
+  const bool is_prefix = pattern.ends_with('*');
+  const std::string_view text = pattern.substr(0, pattern.size() - (is_prefix ? 1 : 0));
+  std::erase_if(found, [&](const Scenario& s) {
+    return is_prefix ? !s.name.starts_with(text) : s.name != text;
+  });
+  return found;
 }
 
 std::string command_for(const Scenario& scenario, std::uint64_t seed) {

@@ -23,6 +23,8 @@ struct Scenario {
 /// All of them, in the order in which they are listed to people.
 std::vector<Scenario> all_scenarios();
 std::optional<Scenario> find_scenario(std::string_view name);
+/// Those whose name is `pattern`, or begins with what precedes the asterisk that ends it.
+std::vector<Scenario> scenarios_like(std::string_view pattern);
 /// The command line that repeats this run with a trace.
 std::string command_for(const Scenario& scenario, std::uint64_t seed);
 
@@ -46,6 +48,7 @@ std::span<const Scenario> route_cycle_scenarios();
 std::span<const Scenario> rdma_scenarios();
 std::span<const Scenario> vector_scenarios();
 std::span<const Scenario> context_scenarios();
+std::span<const Scenario> hostile_context_scenarios();
 std::span<const Scenario> mixed_scenarios();
 /// The faults that the scenario "mixed" inflicts; each must occur within a hundred of its seeds.
 std::span<const Fault> mixed_faults();

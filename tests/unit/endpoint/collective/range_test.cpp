@@ -203,42 +203,49 @@ TEST(Ranges, AFrameOfOneContextNeverCountsInAnother) {
 
 // --- a smaller range ---
 
+/// Members change from a range to the first `kept` ids of it, each when it is ready.
+void change_to_smaller(const Range& range, std::uint32_t kept, std::uint32_t seed) {
+  WideGroup group(4, {.jitter_ns = 30'000, .loss = 0.05, .seed = seed}, in_range(range));
+  std::set<std::uint8_t> ids;
+  bool all_changed = false;
+  group.set_filter([&](std::uint32_t from, std::uint32_t, std::span<const std::byte> frame) {
+    if (all_changed && from != 0) {
+      ids.insert(address_of(frame).slot().value);
+    }
+    return true;
+  });
+  Sums before(group);
+  Sums after(group);
+  for (std::size_t round = 0; round < 7; ++round) {
+    before.start(10'000 + round);
+  }
+  std::array<bool, 4> changed{};
+  ASSERT_TRUE(group.run(120 * second,
+                        [&] {
+                          for (std::uint32_t rank = 0; rank < 4; ++rank) {
+                            if (!changed[rank] && before.finished_at(rank)) {
+                              changed[rank] = true;
+                              group[rank].resize(kept);
+                              EXPECT_EQ(group[rank].parameters().slots, kept);
+                              EXPECT_EQ(group[rank].kept_ids(), rank == 0 ? range.ids : kept);
+                              after.start(rank, 20'000); // others may still miss results
+                            }
+                          }
+                          all_changed =
+                              std::ranges::all_of(changed, [](bool each) { return each; });
+                          return all_changed && before.finished() && after.finished();
+                        }))
+      << "seed " << seed;
+  before.expect_right();
+  after.expect_right();
+  EXPECT_LT(*ids.rbegin(), range.first + kept) << "only requests, and those are all answered";
+}
+
 TEST(Ranges, MembersChangeToASmallerRangeBetweenTwoPiecesEachWhenItIsReady) {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
-    WideGroup group(4, {.jitter_ns = 30'000, .loss = 0.05, .seed = seed}, in_range({0, 128, 128}));
-    std::set<std::uint8_t> pieces_of_half;
-    bool all_halved = false;
-    group.set_filter([&](std::uint32_t from, std::uint32_t, std::span<const std::byte> frame) {
-      if (all_halved && from != 0) {
-        pieces_of_half.insert(address_of(frame).slot().value);
-      }
-      return true;
-    });
-    Sums before(group);
-    Sums after(group);
-    for (std::size_t round = 0; round < 7; ++round) {
-      before.start(10'000 + round);
-    }
-    std::array<bool, 4> halved{};
-    ASSERT_TRUE(group.run(120 * second,
-                          [&] {
-                            for (std::uint32_t rank = 0; rank < 4; ++rank) {
-                              if (!halved[rank] && before.finished_at(rank)) {
-                                halved[rank] = true;
-                                group[rank].resize(64);
-                                EXPECT_EQ(group[rank].parameters().slots, 64U);
-                                EXPECT_EQ(group[rank].kept_ids(), rank == 0 ? 128U : 64U);
-                                after.start(rank, 20'000); // others may still miss results
-                              }
-                            }
-                            all_halved =
-                                std::ranges::all_of(halved, [](bool each) { return each; });
-                            return all_halved && before.finished() && after.finished();
-                          }))
-        << "seed " << seed;
-    before.expect_right();
-    after.expect_right();
-    EXPECT_LT(*pieces_of_half.rbegin(), 64U) << "only requests, and those are all answered";
+    change_to_smaller({0, 128, 128}, 64, seed);
+    change_to_smaller({64, 8, 128}, 2, seed);
+    change_to_smaller({8, 8, 16}, 4, seed);
   }
 }
 

@@ -1,9 +1,12 @@
 #include "endpoint/contexts/agreement.hpp"
+#include "endpoint/contexts/call_history.hpp"
 #include "tests/unit/endpoint/contexts/nodes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <set>
 #include <utility>
@@ -167,6 +170,48 @@ TEST(Agreement, a_tree_of_128_serves_33_contexts_of_short_calls) {
     given.emplace(outcome.context->ids.first.value, outcome.context->ids.count);
   }
   EXPECT_EQ(given.size(), 33U);
+}
+
+TEST(Agreement, gives_out_what_short_calls_leave_when_the_last_node_has_made_them) {
+  Nodes nodes(2);
+  static_cast<void>(nodes.agree());
+  const auto agree = [&] {
+    return Together(nodes.tables, Nodes::process, nodes.parent.next(RangeSize::full, true)).run();
+  };
+  struct AtNode {
+    Context context;
+    contexts::CallHistory history;
+  };
+  std::vector<std::array<AtNode, 2>> all;
+  for (auto outcome = agree(); outcome.context; outcome = agree()) {
+    const AtNode made{*outcome.context, {outcome.context->ids, 8}};
+    all.push_back({made, made});
+  }
+  ASSERT_EQ(all.size(), 9U);
+  // Each node makes its calls at a pace of its own, and knows nothing of the others'.
+  const auto call = [&](std::size_t node, std::uint64_t times) {
+    for (std::array<AtNode, 2>& one : all) {
+      auto& [context, history] = one[node];
+      for (std::uint64_t i = 0; i < times; ++i) {
+        history.count(1);
+        if (const auto kept = history.take_shrink()) {
+          EXPECT_TRUE(nodes.tables[node]->shrink(Nodes::process, context, kept));
+        }
+      }
+    }
+  };
+  call(0, contexts::CallHistory::calls_until_judged);
+  EXPECT_EQ(agree().result, Result::used_up);
+  call(1, contexts::CallHistory::calls_until_judged - 1);
+  EXPECT_EQ(agree().result, Result::used_up);
+  call(1, 1);
+  const Outcome outcome = agree();
+  ASSERT_TRUE(outcome.context);
+  EXPECT_EQ(outcome.context->ids.count, 4);
+  for (const std::array<AtNode, 2>& one : all) {
+    EXPECT_EQ(one[0].context, one[1].context);
+    EXPECT_FALSE(outcome.context->ids.overlaps(one[0].context.ids));
+  }
 }
 
 TEST(Agreement, a_heavy_context_gets_a_half_or_a_tree_is_asked_for) {

@@ -130,20 +130,61 @@ TEST(CallHistory, of_long_calls_asks_for_a_half_after_8_16_and_32_of_them) {
   std::vector<int> asked;
   for (int call = 1; call <= 40; ++call) {
     history.count(31); // less than four times eight
-    EXPECT_FALSE(history.asks_for_half());
+    EXPECT_FALSE(history.take_question());
     history.count(32);
-    if (history.asks_for_half()) {
+    if (history.take_question()) {
       asked.push_back(call);
+      EXPECT_FALSE(history.take_question()) << "once";
     }
   }
   EXPECT_EQ(asked, (std::vector{8, 16, 32}));
+}
+
+TEST(CallHistory, a_question_waits_until_it_can_be_asked) {
+  CallHistory history(full_range, 8);
+  for (int call = 1; call <= 10; ++call) { // the last ones do not block, and cannot ask
+    history.count(32);
+  }
+  EXPECT_TRUE(history.take_question());
+  EXPECT_FALSE(history.take_question());
+}
+
+TEST(CallHistory, calls_that_are_cut_are_long_whatever_the_range_is) {
+  for (const IdRange& range : {full_range, IdRange{ReductionId{0}, 64}}) {
+    CallHistory history(range, 8);
+    std::vector<int> asked;
+    for (int call = 1; call <= 20; ++call) {
+      history.count(3, true);
+      if (history.take_question()) {
+        asked.push_back(call);
+      }
+    }
+    EXPECT_EQ(asked, (std::vector{8, 16}));
+  }
+}
+
+TEST(CallHistory, of_a_range_that_has_shrunk_is_long_with_fewer_pieces) {
+  CallHistory history(full_range, 8);
+  for (std::uint64_t call = 1; call <= CallHistory::calls_until_judged; ++call) {
+    history.count(1);
+  }
+  EXPECT_EQ(history.take_shrink(), 2);
+  for (int call = 1; call <= 8; ++call) {
+    history.count(7);
+  }
+  EXPECT_FALSE(history.take_question());
+  for (int call = 1; call <= 8; ++call) {
+    EXPECT_FALSE(history.take_question());
+    history.count(8);
+  }
+  EXPECT_TRUE(history.take_question());
 }
 
 TEST(CallHistory, of_a_half_asks_for_nothing) {
   CallHistory history({ReductionId{0}, 64}, 8);
   for (int call = 1; call <= 100; ++call) {
     history.count(10'000);
-    EXPECT_FALSE(history.asks_for_half());
+    EXPECT_FALSE(history.take_question());
   }
 }
 

@@ -1,5 +1,6 @@
 // Groups that are made out of others: they share trees. Two hosts at the ends of a veth pair, with
 // and without a fabric manager that the test simulates.
+#include "endpoint/library/host.hpp"
 #include "group_record.hpp"
 #include "host_pair_test.hpp"
 #include "tests/support/eventually.hpp"
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace tributary::library::test {
@@ -542,6 +544,88 @@ TEST_F(DupTest, RangesOfATreeThatAnotherProcessHasJoined) {
   expect_reductions({one, two});
 }
 
+TEST_F(DupTest, ARangeThatBecomesSmallerLeavesTheRestToAnotherGroup) {
+  const auto range = [&](std::uint32_t rank, std::uint32_t first, std::uint32_t ids) {
+    tributary_group_options who = member(rank, 128);
+    who.first_id = first;
+    who.ids = ids;
+    who.cookie = first;
+    who.first_sequence = 7 * first;
+    return who;
+  };
+  const auto join_range = [&](std::uint32_t first, std::uint32_t ids) {
+    Pair pair{};
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const tributary_group_options who = range(rank, first, ids);
+      EXPECT_EQ(tributary_join(host[rank], &who, &pair[rank]), TRIBUTARY_OK) << errors();
+    }
+    return pair;
+  };
+  const auto keep = [](const Pair& pair, std::uint32_t ids) {
+    return std::array{tributary_keep_ids(pair[0], ids), tributary_keep_ids(pair[1], ids)};
+  };
+  const Pair one = join_range(64, 8);
+  expect_reductions({one}, 5000);
+  ASSERT_EQ(keep(one, 8), (std::array{0, 0})) << errors();
+  expect_reductions({one}, 5000);
+  ASSERT_EQ(keep(one, 2), (std::array{0, 0})) << errors();
+  EXPECT_EQ(membership(one[1]).ids, 2U);
+  expect_reductions({one}, 5000);
+  const Pair two = join_range(66, 2);
+  const Pair four = join_range(68, 4);
+  for (int n = 0; n < 10; ++n) {
+    expect_reductions({one, two, four}, 5000);
+  }
+  // They follow their tree, and so does what the root had kept of the other ids.
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    for (const auto& [pair, first, ids] :
+         {std::tuple{one, 64U, 2U}, std::tuple{two, 66U, 2U}, std::tuple{four, 68U, 4U}}) {
+      tributary_group_options who = range(rank, first, ids);
+      who.tree = 99;
+      ASSERT_EQ(tributary_move(pair[rank], &who), TRIBUTARY_OK) << errors();
+    }
+  }
+  expect_reductions({one, two, four}, 5000);
+  leave(four);
+  Pair again{};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    tributary_group_options who = range(rank, 68, 4);
+    who.tree = 99;
+    ASSERT_EQ(tributary_join(host[rank], &who, &again[rank]), TRIBUTARY_OK) << errors();
+  }
+  expect_reductions({one, two, again}, 5000);
+}
+
+TEST_F(DupTest, IdsThatAGroupCannotKeep) {
+  join();
+  tributary_group* range = nullptr;
+  tributary_group_options who = member(0, 128);
+  who.tree = 78;
+  who.first_id = 64;
+  who.ids = 4;
+  ASSERT_EQ(tributary_join(host[0], &who, &range), TRIBUTARY_OK) << errors();
+  EXPECT_EQ(tributary_keep_ids(nullptr, 2), TRIBUTARY_ERR_ARGUMENT);
+  for (const std::uint32_t ids : {0U, 3U, 8U, 128U}) {
+    EXPECT_EQ(tributary_keep_ids(range, ids), TRIBUTARY_ERR_ARGUMENT) << ids;
+    EXPECT_NE(errors().find("at most the 4"), std::string::npos) << errors();
+  }
+  EXPECT_EQ(tributary_keep_ids(joined[0], 64), TRIBUTARY_ERR_ARGUMENT) << "its ids are the tree's";
+  const Pair child = dup(joined);
+  EXPECT_EQ(tributary_keep_ids(child[0], 2), TRIBUTARY_ERR_ARGUMENT);
+  tributary_request* request = nullptr;
+  const std::int64_t in = 1;
+  std::int64_t out = 0;
+  ASSERT_EQ(
+      tributary_allreduce_start(range, &in, &out, 1, TRIBUTARY_INT64, TRIBUTARY_SUM, &request),
+      TRIBUTARY_OK);
+  EXPECT_EQ(tributary_keep_ids(range, 2), TRIBUTARY_ERR_BUSY);
+  EXPECT_EQ(tributary_abandon(range), TRIBUTARY_OK);
+  EXPECT_EQ(tributary_wait(&request, -1, nullptr), TRIBUTARY_ERR_GROUP_ENDED);
+  EXPECT_EQ(tributary_keep_ids(range, 2), TRIBUTARY_ERR_GROUP_ENDED);
+  EXPECT_EQ(tributary_leave(range), TRIBUTARY_OK);
+  expect_reductions({joined, child});
+}
+
 // --- with a fabric manager ---
 
 class NamedDupTest : public DupTest {
@@ -788,6 +872,103 @@ TEST_F(NamedDupTest, ATreeIsHeldForGroupsOfOtherProcesses) {
   record_of("demo").end("the administrator ended it");
   EXPECT_TRUE(eventually([&] { return tributary_check(joined[0]) == TRIBUTARY_ERR_GROUP_ENDED; }));
   EXPECT_EQ(tributary_check(ranges[0][0]), TRIBUTARY_OK) << "who holds the tree tells the others";
+}
+
+/// Hosts that hold a tree, beside those whose groups use it.
+class KeeperTest : public NamedDupTest {
+protected:
+  void SetUp() override {
+    NamedDupTest::SetUp();
+    for (std::uint32_t rank = 0; rank < 2 && !IsSkipped(); ++rank) {
+      tributary_host_options on = tributary_host_defaults(rank == 0 ? "left" : "right");
+      on.nid = 100 + rank;
+      on.transport = TRIBUTARY_TRANSPORT_RAW;
+      on.progress = TRIBUTARY_PROGRESS_CALLER;
+      on.buffer_bytes = 0;
+      ASSERT_EQ(tributary_open(&on, &keeper[rank]), TRIBUTARY_OK) << tributary_last_error(nullptr);
+    }
+  }
+  void TearDown() override {
+    tributary_close(keeper[0]);
+    tributary_close(keeper[1]);
+    NamedDupTest::TearDown();
+  }
+  void hold() {
+    std::thread other([&] { hold_at(1); });
+    hold_at(0);
+    other.join();
+  }
+  /// Groups on a range of the held tree.
+  Pair join_range(std::uint8_t first_id) {
+    Pair pair{};
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      const tributary_membership facts = membership(held[rank]);
+      tributary_group_options who = member(rank, facts.slots);
+      who.tree = facts.tree;
+      who.vni = facts.vni;
+      who.root_nid = tributary_nid(host[0]);
+      who.first_id = first_id;
+      who.ids = 8;
+      who.cookie = first_id;
+      EXPECT_EQ(tributary_join(host[rank], &who, &pair[rank]), TRIBUTARY_OK)
+          << tributary_last_error(host[rank]);
+    }
+    return pair;
+  }
+
+  tributary_host* keeper[2] = {};
+  Pair held{};
+
+private:
+  void hold_at(std::uint32_t rank) {
+    tributary_named_group_options who = tributary_named_group_defaults("demo");
+    who.rank = rank;
+    who.size = 2;
+    who.root_rank = 0;
+    who.manager_url = url.c_str();
+    who.token = "";
+    who.wait_usec = 20'000'000;
+    who.protocol.ids = TRIBUTARY_NO_IDS;
+    ASSERT_EQ(tributary_join_named(keeper[rank], &who, &held[rank]), TRIBUTARY_OK)
+        << tributary_last_error(keeper[rank]);
+  }
+};
+
+TEST_F(KeeperTest, AHostThatOnlyHoldsTreesReceivesNothingAndLearnsOfMoveAndEnd) {
+  hold();
+  const Pair one = join_range(64);
+  for (int n = 0; n < 5; ++n) {
+    expect_reductions({one}, 3000);
+  }
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const TreeNumber tree{static_cast<std::uint16_t>(membership(held[rank]).tree)};
+    EXPECT_EQ(keeper[rank]->loop().engine().holder_of(tree), nullptr);
+    EXPECT_EQ(tributary_progress(keeper[rank]), TRIBUTARY_OK);
+    EXPECT_EQ(statistics(held[rank]).host_frames_unknown, 0U);
+    EXPECT_EQ(statistics(held[rank]).host_kernel_drops, 0U);
+  }
+  record_of("demo").forget_and_give({.trees = {900}, .vni = 10, .slots = 128, .payload = 1408});
+  EXPECT_TRUE(eventually([&] {
+    return tributary_check(held[0]) == TRIBUTARY_OK && tributary_check(held[1]) == TRIBUTARY_OK &&
+           membership(held[0]).moves == 1 && membership(held[1]).moves == 1;
+  }));
+  EXPECT_EQ(membership(held[1]).tree, 900U);
+  record_of("demo").end("the administrator ended it");
+  EXPECT_TRUE(eventually([&] { return tributary_check(held[1]) == TRIBUTARY_ERR_GROUP_ENDED; }));
+}
+
+TEST_F(KeeperTest, AHostThatReceivesNothingSaysSoToGroupsWithIds) {
+  hold();
+  const tributary_membership facts = membership(held[1]);
+  tributary_group_options who = member(1, facts.slots);
+  who.tree = facts.tree;
+  tributary_group* group = nullptr;
+  EXPECT_EQ(tributary_join(keeper[1], &who, &group), TRIBUTARY_ERR_INVALID);
+  EXPECT_EQ(group, nullptr);
+  EXPECT_NE(std::string(tributary_last_error(keeper[1])).find("opened with buffer_bytes 0"),
+            std::string::npos)
+      << tributary_last_error(keeper[1]);
+  EXPECT_EQ(tributary_check(held[1]), TRIBUTARY_OK);
 }
 
 TEST_F(NamedDupTest, AMemberThatDiesAfterTheAgreementIsNamedInTheDup) {

@@ -119,7 +119,7 @@ TEST_F(FabricGroupTest, ItMovesWithItsTreeWithoutACall) {
   EXPECT_EQ(fabric.asked_moves().size(), 3U) << "it moves once";
 }
 
-TEST_F(FabricGroupTest, AMoveThatFailsIsTheFaultOfTheNextCallWhoeverNoticedIt) {
+TEST_F(FabricGroupTest, AMoveThatFailsIsTheFaultOfAllLaterCalls) {
   begin(take(first));
   fabric.moves = {TRIBUTARY_ERR_MEMORY};
   fabric.move(name_of(first), 9);
@@ -128,6 +128,32 @@ TEST_F(FabricGroupTest, AMoveThatFailsIsTheFaultOfTheNextCallWhoeverNoticedIt) {
     EXPECT_EQ(reduce(), Outcome::failed);
     EXPECT_EQ(group->error(), "the group was moved to another tree, and cannot follow (error -2)");
   }
+}
+
+TEST_F(FabricGroupTest, IdsThatItDoesNotKeepAreFreeAndItMovesWithTheOthers) {
+  begin(take(first, 72));
+  EXPECT_TRUE(group->keep_ids(2));
+  EXPECT_EQ(fabric.ranges()[0].first_id, 72U);
+  EXPECT_EQ(fabric.ranges()[0].ids, 2U);
+  const contexts::Partition partition(128);
+  EXPECT_EQ(known(first)->used_parts(), partition.parts_of({ReductionId{72}, 2}));
+  fabric.move(name_of(first), 9);
+  EXPECT_TRUE(eventually([&] { return fabric.asked_moves().size() == 1; }));
+  EXPECT_EQ(reduce(), Outcome::not_yet);
+  EXPECT_EQ(group->wait(milliseconds(1000)), Outcome::done);
+  group.reset();
+  EXPECT_EQ(contexts_in_use(), 0U);
+}
+
+TEST_F(FabricGroupTest, IdsThatTheHostLibraryStillUsesAreNotFree) {
+  begin(take(first, 72));
+  fabric.keeps = {TRIBUTARY_ERR_GROUP_ENDED};
+  EXPECT_FALSE(group->keep_ids(2));
+  EXPECT_EQ(group->error(), "as the test says");
+  EXPECT_EQ(known(first)->used_parts(), contexts::Partition(128).parts_of({ReductionId{72}, 8}));
+  group->close();
+  EXPECT_TRUE(group->keep_ids(2)) << "it has none any more";
+  EXPECT_EQ(contexts_in_use(), 0U);
 }
 
 TEST_F(FabricGroupTest, AGroupThatHasEndedEndsTheStepThatIsUnderWayAndLaterOnes) {

@@ -221,8 +221,16 @@ int FakeFabric::wait(tributary_request** request) {
   return code;
 }
 
-int FakeFabric::move(tributary_group*, const tributary_group_options& options) {
+int FakeFabric::keep_ids(tributary_group* group, std::uint32_t ids) {
   const std::lock_guard lock(mutex_);
+  const int code = next(keeps);
+  group->options.ids = code == TRIBUTARY_OK ? ids : group->options.ids;
+  return code;
+}
+
+int FakeFabric::move(tributary_group* group, const tributary_group_options& options) {
+  const std::lock_guard lock(mutex_);
+  EXPECT_EQ(options.ids, group->options.ids) << "it has other ids";
   asked_moves_.push_back(options.tree);
   return next(moves);
 }
@@ -282,6 +290,10 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
 
 int tributary_move(tributary_group* group, const tributary_group_options* options) {
   return FakeFabric::current().move(group, *options);
+}
+
+int tributary_keep_ids(tributary_group* group, uint32_t ids) {
+  return FakeFabric::current().keep_ids(group, ids);
 }
 
 int tributary_abandon(tributary_group* group) { return FakeFabric::current().abandon(group); }

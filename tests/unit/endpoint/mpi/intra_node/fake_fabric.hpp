@@ -72,13 +72,14 @@ public:
 
   // ---- groups with a range of ids ----
 
-  /// The answers to tributary_join, the ..._start functions, tributary_wait and tributary_move, in
-  /// this order; where there is none, TRIBUTARY_OK.
+  /// The answers to tributary_join, the ..._start functions, tributary_wait, tributary_move and
+  /// tributary_keep_ids, in this order; where there is none, TRIBUTARY_OK.
   std::deque<int> joins;
   std::deque<int> starts;
   std::deque<int> waits;
   std::deque<int> moves;
-  /// The options of those that are joined now.
+  std::deque<int> keeps;
+  /// The options of those that are joined now, with the ids that they have kept.
   [[nodiscard]] std::vector<tributary_group_options> ranges() const;
   /// The trees to which tributary_move was asked to lead a group, whatever the answer.
   [[nodiscard]] std::vector<std::uint32_t> asked_moves() const;
@@ -97,6 +98,7 @@ public:
   int start(tributary_group* group, tributary_request** request);
   int wait(tributary_request** request);
   int move(tributary_group* group, const tributary_group_options& options);
+  int keep_ids(tributary_group* group, std::uint32_t ids);
   int abandon(tributary_group* group);
 
 private:

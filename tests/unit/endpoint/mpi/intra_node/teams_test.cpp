@@ -29,14 +29,18 @@ struct Process {
       return Shape{.places = {{.node = 0, .rank = 0}, {.node = 0, .rank = 1}}, .leaders = {0}};
     });
   }
-  TeamUse make(RankSet& ranks, std::optional<TeamNumber> number) {
+  TeamUse make(RankSet& ranks, std::optional<TeamNumber> number, const TeamNeed& has = {}) {
     if (number) {
       teams.take_vacant(ranks, *number);
     }
     TeamUse use{.team = std::make_shared<Team>(teams.new_key(), node::Arena::alone(4096), 1),
                 .label = std::make_shared<Label>(),
                 .ranks = &ranks,
-                .number = number};
+                .number = number,
+                .has_long_parts = has.long_parts};
+    constexpr std::uint32_t full_ids = 8;
+    const auto first = static_cast<std::uint8_t>(has.half ? 0 : 64);
+    use.history = contexts::CallHistory({ReductionId{first}, full_ids}, full_ids);
     teams.begin_use(use);
     return use;
   }
@@ -48,18 +52,47 @@ TEST(Teams, TheNextCommunicatorOfTheSameRanksGetsTheTeam) {
   RankSet& others = process.ranks({2, 1});
   TeamUse use = process.make(ranks, 0);
   const TeamKey key = use.team->key();
-  EXPECT_EQ(process.teams.offer(ranks, false).idle(), 0U) << "it is in use";
+  EXPECT_EQ(process.teams.offer(ranks, {}).idle(), 0U) << "it is in use";
   process.teams.put_aside(std::move(use));
-  EXPECT_EQ(process.teams.offer(others, false).idle(), 0U) << "of ranks in another order";
-  EXPECT_EQ(process.teams.offer(ranks, true).idle(), 0U) << "its parts are short";
+  EXPECT_EQ(process.teams.offer(others, {}).idle(), 0U) << "of ranks in another order";
+  EXPECT_EQ(process.teams.offer(ranks, {.long_parts = true}).idle(), 0U) << "its parts are short";
   {
-    const Teams::Offer offer = process.teams.offer(ranks, false);
+    const Teams::Offer offer = process.teams.offer(ranks, {});
     EXPECT_EQ(offer.idle(), 1U);
     EXPECT_EQ(offer.vacant(), ones - 1);
     use = process.teams.take(ranks, 0);
   }
   EXPECT_EQ(use.team->key(), key);
-  EXPECT_EQ(process.teams.offer(ranks, false).idle(), 0U);
+  EXPECT_EQ(process.teams.offer(ranks, {}).idle(), 0U);
+  process.teams.put_aside(std::move(use));
+}
+
+TEST(Teams, ACommunicatorWithLongCallsIsOfferedThoseThatAreBetterForThem) {
+  Process process;
+  RankSet& ranks = process.ranks({1, 2});
+  TeamNumber number = 0;
+  for (const TeamNeed has :
+       {TeamNeed{}, TeamNeed{.half = true}, TeamNeed{.long_parts = true}, TeamNeed{true, true}}) {
+    process.teams.put_aside(process.make(ranks, number++, has));
+  }
+  EXPECT_EQ(process.teams.offer(ranks, {}).idle(), 0b1111U);
+  EXPECT_EQ(process.teams.offer(ranks, {.half = true}).idle(), 0b1010U);
+  EXPECT_EQ(process.teams.offer(ranks, {.long_parts = true}).idle(), 0b1100U);
+  EXPECT_EQ(process.teams.offer(ranks, {.long_parts = true, .half = true}).idle(), 0b1000U);
+}
+
+TEST(Teams, WhatItsCallsSayOfItsIdsIsContinuedByTheNextCommunicator) {
+  Process process;
+  RankSet& ranks = process.ranks({1, 2});
+  TeamUse use = process.make(ranks, 0);
+  for (std::uint64_t call = 1; call < contexts::CallHistory::calls_until_judged; ++call) {
+    use.history.count(1);
+  }
+  process.teams.put_aside(std::move(use));
+  const Teams::Offer offer = process.teams.offer(ranks, {});
+  use = process.teams.take(ranks, 0);
+  use.history.count(1);
+  EXPECT_EQ(use.history.take_shrink(), 2U);
   process.teams.put_aside(std::move(use));
 }
 
@@ -67,10 +100,10 @@ TEST(Teams, OneAgreementOffersThemAtATimeAndOtherRanksAreNotConcerned) {
   Process process;
   RankSet& ranks = process.ranks({1, 2});
   RankSet& others = process.ranks({1, 2, 3});
-  const Teams::Offer first = process.teams.offer(ranks, false);
+  const Teams::Offer first = process.teams.offer(ranks, {});
   EXPECT_EQ(first.vacant(), ones);
-  EXPECT_EQ(process.teams.offer(ranks, false).vacant(), 0U);
-  EXPECT_EQ(process.teams.offer(others, false).vacant(), ones);
+  EXPECT_EQ(process.teams.offer(ranks, {}).vacant(), 0U);
+  EXPECT_EQ(process.teams.offer(others, {}).vacant(), ones);
 }
 
 TEST(Teams, OneThatHasFailedOrThatItsLeaderHasLeftIsNotOffered) {
@@ -83,13 +116,13 @@ TEST(Teams, OneThatHasFailedOrThatItsLeaderHasLeftIsNotOffered) {
   node::Arena& arena = left.team->arena();
   const std::shared_ptr<Team> held = left.team;
   process.teams.put_aside(std::move(left));
-  EXPECT_EQ(process.teams.offer(ranks, false).idle(), 2U);
+  EXPECT_EQ(process.teams.offer(ranks, {}).idle(), 2U);
   {
-    const Teams::Offer in_progress = process.teams.offer(ranks, false);
+    const Teams::Offer in_progress = process.teams.offer(ranks, {});
     arena.vacate();
     EXPECT_EQ(in_progress.idle(), 2U) << "it may be taken still";
   }
-  const Teams::Offer offer = process.teams.offer(ranks, false);
+  const Teams::Offer offer = process.teams.offer(ranks, {});
   EXPECT_EQ(offer.idle(), 0U);
   EXPECT_EQ(offer.vacant(), ones);
 }
@@ -147,7 +180,7 @@ TEST(Teams, ThreadsThatMakeAndFreeAtTheSameTimeNeverShareATeam) {
         TeamUse use;
         std::optional<TeamNumber> number;
         {
-          const Teams::Offer offer = process.teams.offer(ranks, false);
+          const Teams::Offer offer = process.teams.offer(ranks, {});
           if (offer.idle() != 0) { // the only rank: its offer is the agreement
             use =
                 process.teams.take(ranks, static_cast<TeamNumber>(std::countr_zero(offer.idle())));

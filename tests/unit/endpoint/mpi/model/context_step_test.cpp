@@ -29,6 +29,12 @@ TEST(ContextStep, RanksThatDoNotLeadChangeNothing) {
   EXPECT_TRUE(all.is_sound && all.has_context && all.has_wide && all.has_no_idle);
 }
 
+TEST(ContextStep, AllRanksLearnTheIdsOfTheContext) {
+  const ContextStep::Ids ids{.first = 120, .count = 8, .of_tree = 128, .payload = 8192};
+  const ContextStep leader{.ids = ids};
+  EXPECT_EQ(together({{}, leader, {}, leader}).ids, ids);
+}
+
 TEST(ContextStep, OneRankIsEnoughForANo) {
   for (bool ContextStep::*const answer :
        {&ContextStep::is_sound, &ContextStep::is_over, &ContextStep::has_context,

@@ -42,6 +42,17 @@ std::vector<Plan> plans() {
   return all;
 }
 
+TEST(Terms, ACallAndItsMarkTravelInPieces) {
+  const Plan sum = plan_reduction(Operator::sum, Element::int64, {.wide_frames = true}).plan;
+  EXPECT_EQ(pieces_of({}, 0, 32), 1U) << "a barrier";
+  EXPECT_EQ(pieces_of(sum, 1, 8192), 1U);
+  EXPECT_EQ(pieces_of(sum, 1023, 8192), 1U);
+  EXPECT_EQ(pieces_of(sum, 1024, 8192), 2U) << "with its mark";
+  EXPECT_EQ(pieces_of(sum, 3, 32), 1U);
+  EXPECT_EQ(pieces_of(sum, 4, 32), 2U);
+  EXPECT_EQ(pieces_of(plan_broadcast(), 8192 - 8, 8192), 1U);
+}
+
 TEST(Terms, EveryPlansMarkIsTheOneOfTheNodeThatSpeaksInAnyOrder) {
   for (const Plan& plan : plans()) {
     ASSERT_LE(mark_elements(plan) * plan.frame_bytes, room);
