@@ -13,7 +13,8 @@
 //   root, and the administrators' group   any job of any user; a job that a user declared, and that
 //                                         is in the way, ends
 //   a user                                jobs of his own whose VNI a service gives to him, unless
-//                                         another job has that VNI or that name
+//                                         another job has that VNI or that name; and, without any
+//                                         effect, those that an administrator declared for him
 //
 // Who gets a socket: a process of the job's user that is in the job's cgroup, where it has one.
 // Jobs with a cgroup go before those without one.
@@ -100,6 +101,7 @@ public:
   struct Added {
     Job job{};
     bool is_new = false;          ///< otherwise it was known, and its mark is the same
+    bool is_unchanged = false;    ///< it stays as an administrator declared it
     std::vector<Job> displaced{}; ///< these have ended
   };
   [[nodiscard]] Added add(const Peer& peer, const AddJobRequest& request, TimeNs now);

@@ -248,6 +248,13 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
 Reply HostProcess::handle(const Peer& peer, Connection connection,
                           const host_agent::AddJobRequest& request) {
   const Registry::Added added = registry_->add(peer, request, net::steady_now());
+  const auto accepted = [&] {
+    return Reply{.line = host_agent::acceptance(
+                     {{"job", added.job.id}, {"vni", added.job.vni.value}, {"new", added.is_new}})};
+  };
+  if (added.is_unchanged) {
+    return accepted();
+  }
   for (const Job& job : added.displaced) {
     end(job, "an administrator declared another one in its place");
   }
@@ -268,8 +275,7 @@ Reply HostProcess::handle(const Peer& peer, Connection connection,
   arm_deadline();
   spdlog::info("job \"{}\" of user {} with VNI {} {} by user {}", added.job.id, added.job.uid,
                added.job.vni.value, added.is_new ? "is declared" : "is updated", peer.uid);
-  return {.line = host_agent::acceptance(
-              {{"job", added.job.id}, {"vni", added.job.vni.value}, {"new", added.is_new}})};
+  return accepted();
 }
 
 Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::EndJobRequest& request) {

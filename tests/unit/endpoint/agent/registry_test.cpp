@@ -137,8 +137,41 @@ TEST(HostAgentRegistry, AJobThatAUserSquatsEndsWhenAnAdministratorDeclaresAnothe
               static_cast<void>(registry.add(root, job("c", 1024, alice.uid), start));
             }).first,
             Reason::taken);
-  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.add(bob, job("b", 1024), start)); }).first,
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.add(bob, job("b", 1025), start)); }).first,
             Reason::taken);
+}
+
+TEST(HostAgentRegistry,
+     AUsersLauncherMayDeclareWhatAnAdministratorHasDeclaredForHimAndNothingChanges) {
+  Registry registry({}, 0); // no service
+  AddJobRequest of_prolog = job("slurm-17", 1024, alice.uid);
+  of_prolog.manager.token = "right";
+  const Mark mark = registry.add(root, of_prolog, start).job.mark;
+  AddJobRequest of_launcher = job("slurm-17", 1024);
+  of_launcher.is_attached = true;
+  of_launcher.lifetime_ns = ns_per_second;
+  of_launcher.manager.token = "other";
+  const auto added = registry.add(alice, of_launcher, at(1));
+  EXPECT_TRUE(added.is_unchanged);
+  EXPECT_FALSE(added.is_new);
+  EXPECT_EQ(added.job.mark, mark);
+  EXPECT_EQ(registry.next_deadline(), never);
+  EXPECT_EQ(registry.choose(alice, {}, at(9)).manager.token, "right");
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.end(alice, {.job = "slurm-17"}, at(9))); }).first,
+      Reason::not_permitted);
+  // Neither another VNI, nor another user, nor another user's name.
+  EXPECT_EQ(refusal_of([&] {
+              static_cast<void>(registry.add(alice, job("slurm-17", 1025), at(9)));
+            }).first,
+            Reason::not_permitted);
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.add(bob, job("slurm-17", 1024), at(9))); }).first,
+      Reason::not_permitted);
+  EXPECT_EQ(refusal_of([&] {
+              static_cast<void>(registry.add(bob, job("slurm-17", 1024, alice.uid), at(9)));
+            }).first,
+            Reason::not_permitted);
 }
 
 TEST(HostAgentRegistry, AJobDeclaredAgainKeepsItsMark) {
