@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 namespace tributary::host_client {
 
@@ -69,6 +70,9 @@ HostClient::HostClient(std::string path, std::chrono::milliseconds limit)
   if (!socket_) {
     absent(errno);
   }
+  // An agent that is stopped accepts nothing: the wait for a place in its queue has the limit, too.
+  const timeval most{.tv_sec = limit_.count() / 1000, .tv_usec = limit_.count() % 1000 * 1000};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   int connected = -1;
   do {
     connected = ::connect(socket_.get(), address->get(), address->size());
