@@ -276,8 +276,8 @@ void tributary_host::keep_ids(tributary_group& group, std::uint32_t ids) {
 tributary::library::MembershipAgent& tributary_host::agent() {
   if (!agent_) {
     // One sender a host: two would take turns in announcing it and leaving.
-    const auto announced =
-        by_agent_ ? std::optional(by_agent_->host) : tributary::library::announced_name(interface_);
+    const auto announced = by_agent_ ? std::optional(by_agent_->host)
+                                     : tributary::library::announced_name(interface_, nid_);
     agent_ = std::make_unique<tributary::library::MembershipAgent>(
         announced ? std::make_unique<HelloSender>(*announced)
                   : std::make_unique<HelloSender>(interface_, ethertype_, nid_,

@@ -129,6 +129,7 @@ OpenedLink open_raw(const tributary_host_options& options) {
 
 struct AgentsHost {
   std::string interface {};
+  Nid nid{};
   std::string name{};
 };
 
@@ -140,6 +141,7 @@ AgentsHost announced() {
                             .ask(host_agent::line_of(host_agent::NodeRequest{}));
     const auto& fields = result.as_object();
     return {.interface = std::string(fields.at("interface").as_string()),
+            .nid = Nid{fields.at("nid").to_number<std::uint32_t>()},
             .name = std::string(fields.at("host").as_string())};
   } catch (const HostAgentAbsent&) {
     throw;
@@ -171,9 +173,10 @@ OpenedLink open_link(const tributary_host_options& options) {
   return opened;
 }
 
-std::optional<std::string> announced_name(const std::string& interface) {
+std::optional<std::string> announced_name(const std::string& interface, Nid nid) {
   try {
-    if (AgentsHost host = announced(); host.interface == interface) {
+    // A stand-in node may have an interface of the same name as the machine.
+    if (AgentsHost host = announced(); host.interface == interface && host.nid == nid) {
       return std::move(host.name);
     }
   } catch (const HostAgentAbsent&) {

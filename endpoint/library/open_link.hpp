@@ -29,7 +29,7 @@ struct OpenedLink {
 /// for what the environment asks for.
 [[nodiscard]] OpenedLink open_link(const tributary_host_options& options);
 
-/// The name by which the node's agent announces this interface; empty if no agent does.
-[[nodiscard]] std::optional<std::string> announced_name(const std::string& interface);
+/// The name by which the node's agent announces this host; empty if no agent does.
+[[nodiscard]] std::optional<std::string> announced_name(const std::string& interface, Nid nid);
 
 } // namespace tributary::library

@@ -1,5 +1,6 @@
 #include "endpoint/launcher/node/daemon.hpp"
 
+#include "endpoint/agent/messages.hpp"
 #include "endpoint/launcher/descendants/descendants.hpp"
 #include "endpoint/launcher/inventory/interface_watch.hpp"
 #include "endpoint/launcher/inventory/inventory.hpp"
@@ -145,9 +146,8 @@ void Daemon::watch_interfaces() {
 }
 
 void Daemon::announce_again() {
-  if (!host_agent_announces()) {
-    announce(hello_);
-  }
+  look_at_agent();
+  announce(hello_, announced_by_agent_);
   announcements_.expires_after(announcement_interval);
   announcements_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
@@ -306,12 +306,19 @@ void Daemon::set_up(const messages::Job& job) {
   channel_.send(message);
 }
 
-/// Two announcers could give the host two names in turns.
-bool Daemon::host_agent_announces() {
+/// Two announcers could give a host two names in turns. The agent is asked when it has come, and
+/// has another interface than stand-in nodes on its machine.
+void Daemon::look_at_agent() {
   try {
-    return service::SocketFile::answers(host_client::agent_path());
-  } catch (const service::SocketError&) {
-    return false; // no valid path: there is none
+    if (!service::SocketFile::answers(host_client::agent_path())) {
+      announced_by_agent_.reset();
+    } else if (!announced_by_agent_) {
+      const auto node = host_client::HostClient(host_client::agent_path(), AgentJob::call_limit)
+                            .ask(host_agent::line_of(host_agent::NodeRequest{}));
+      announced_by_agent_ = Nid{node.as_object().at("nid").to_number<std::uint32_t>()};
+    }
+  } catch (const std::exception&) {
+    announced_by_agent_.reset(); // it does not answer, or there is no valid path to it
   }
 }
 

@@ -62,7 +62,7 @@ private:
   void found(std::uint64_t number, int status, const std::string& data);
   [[nodiscard]] std::string local_resource_problem() const;
   void declare_to_agent();
-  [[nodiscard]] static bool host_agent_announces();
+  void look_at_agent();
   void start();
   [[nodiscard]] RankStart how_to_start(std::uint32_t rank);
   void started(std::uint32_t rank, RankProcess process);
@@ -118,8 +118,9 @@ private:
   boost::asio::steady_timer announcements_;
   boost::asio::steady_timer alive_;
   messages::Job job_;
-  std::optional<AgentJob> agent_job_; ///< once the job is known
-  std::string rdma_policy_;           ///< for ranks' hosts; "": none was given
+  std::optional<AgentJob> agent_job_;     ///< once the job is known
+  std::optional<Nid> announced_by_agent_; ///< the host that this node's agent announces
+  std::string rdma_policy_;               ///< for ranks' hosts; "": none was given
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end
   std::unique_ptr<pmix::Server> server_;
