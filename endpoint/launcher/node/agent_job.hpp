@@ -26,6 +26,7 @@ class AgentJob {
 public:
   static constexpr std::chrono::milliseconds call_limit{1000}; ///< the daemon must not fall silent
   static constexpr std::chrono::seconds retry_interval{1};
+  static constexpr std::chrono::seconds pause_after_silence{30};
 
   AgentJob(boost::asio::io_context& io, host_agent::AddJobRequest request)
       : request_(std::move(request)), connection_(io), again_(io) {}

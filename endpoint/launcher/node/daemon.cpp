@@ -26,6 +26,7 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -312,13 +313,14 @@ void Daemon::look_at_agent() {
   try {
     if (!service::SocketFile::answers(host_client::agent_path())) {
       announced_by_agent_.reset();
-    } else if (!announced_by_agent_) {
+    } else if (!announced_by_agent_ && std::chrono::steady_clock::now() >= ask_agent_at_) {
       const auto node = host_client::HostClient(host_client::agent_path(), AgentJob::call_limit)
                             .ask(host_agent::line_of(host_agent::NodeRequest{}));
       announced_by_agent_ = Nid{node.as_object().at("nid").to_number<std::uint32_t>()};
     }
   } catch (const std::exception&) {
-    announced_by_agent_.reset(); // it does not answer, or there is no valid path to it
+    // It is stopped, or there is no valid path to it; waiting for it delays everything else.
+    ask_agent_at_ = std::chrono::steady_clock::now() + AgentJob::pause_after_silence;
   }
 }
 

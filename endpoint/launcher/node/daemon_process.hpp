@@ -120,7 +120,8 @@ private:
   messages::Job job_;
   std::optional<AgentJob> agent_job_;     ///< once the job is known
   std::optional<Nid> announced_by_agent_; ///< the host that this node's agent announces
-  std::string rdma_policy_;               ///< for ranks' hosts; "": none was given
+  std::chrono::steady_clock::time_point ask_agent_at_{};
+  std::string rdma_policy_; ///< for ranks' hosts; "": none was given
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end
   std::unique_ptr<pmix::Server> server_;
