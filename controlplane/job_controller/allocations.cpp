@@ -124,7 +124,9 @@ void Allocations::begin(const api::Caller& caller, const api::AllocationRequest&
     }
   }
   for (const api::AllocationRequest::Node& node : request.nodes) {
-    rooms_.nodes.take(node.name, node.inventory, request.job);
+    if (node.inventory != job::NodeInventory()) { // a workload manager says nothing of its nodes
+      rooms_.nodes.take(node.name, node.inventory, request.job);
+    }
   }
   if (const records::Allocation* const before = rooms_.registry.find_allocation(request.job)) {
     add_what_was(wanted, *before);
