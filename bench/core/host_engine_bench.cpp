@@ -47,8 +47,8 @@ public:
     Buffer& buffer = *buffers_.emplace_back(std::make_unique<Buffer>());
     wire::ReductionFrame f;
     f.tree = tree;
-    wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(
-                        buffer.bytes, wire::reduction_frame_bytes));
+    wire::encode(f, std::span<std::byte, wire::reduction_frame_bytes>(buffer.bytes,
+                                                                      wire::reduction_frame_bytes));
     std::byte* const portals = buffer.bytes + wire::ethernet_header_bytes;
     wire::store_be<std::uint32_t>(portals + wire::portals_offset::dfa,
                                   wire::FabricAddress::multicast(tree, id).value);
@@ -168,7 +168,7 @@ void hand_out_shared(benchmark::State& state, bool only_one) {
     add_frames(port, count / groups_of_tree);
   }
   run_rounds(state, engine, burst);
-  if (engine.frames_unclaimed() != 0 || groups[0].count == 0) {
+  if (engine.frames_unclaimed() != 0) {
     state.SkipWithError("some frames were for no group");
   }
 }

@@ -101,7 +101,10 @@ public:
   /// The piece was asked for again, by this member or by the root: restarts its timer.
   void asked(PieceNumber piece, TimeNs now) {
     Piece& each = at(piece);
-    const std::uint64_t wait = std::min((3 * time_ns_) << each.asked, longest_ns_);
+    // As long as the timers in the end, however short t is: each question restarts those.
+    const std::uint64_t wait = each.asked == most_doublings
+                                   ? longest_ns_
+                                   : std::min((3 * time_ns_) << each.asked, longest_ns_);
     each.asked = static_cast<std::uint8_t>(std::min<unsigned>(each.asked + 1U, most_doublings));
     if (each.overdue_at != never) {
       each.overdue_at = now + std::max<std::uint64_t>(wait, 1);

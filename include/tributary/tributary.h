@@ -268,8 +268,8 @@ struct tributary_host_options {
   /* For received frames that wait; 1 MiB. 0: the host receives no frames, and costs those that do
    * nothing; it can only hold the trees of named groups, with TRIBUTARY_NO_IDS. */
   uint32_t buffer_bytes;
-  int progress;          /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
-  int transport;         /* enum tributary_transport; TRIBUTARY_TRANSPORT_DEFAULT */
+  int progress;  /* enum tributary_progress_mode; TRIBUTARY_PROGRESS_DEFAULT */
+  int transport; /* enum tributary_transport; TRIBUTARY_TRANSPORT_DEFAULT */
 };
 TRIBUTARY_API struct tributary_host_options tributary_host_defaults(const char* interface);
 

@@ -199,9 +199,10 @@ int main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{"Runs scenarios of the virtual fabric: switches and hosts in one process on virtual "
                "time, with seeded faults."};
-  app.add_option("--scenario", arguments.scenarios,
-                 "Run this one, or with NAME* all that begin with NAME; may be given again (default: "
-                 "all)");
+  app.add_option(
+      "--scenario", arguments.scenarios,
+      "Run this one, or with NAME* all that begin with NAME; may be given again (default: "
+      "all)");
   app.add_option("--seed,--seeds", arguments.seeds,
                  "Run this seed, or seeds A..B (default: those of the test suite)");
   app.add_flag("--trace", arguments.trace, "Print every event");

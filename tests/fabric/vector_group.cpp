@@ -51,6 +51,12 @@ VectorKind kind_of(std::size_t operation, const collective::GroupParameters& gro
   return kinds[operation % count];
 }
 
+/// The value whose bits in a frame are zeros: the extremes of unsigned numbers travel as those of
+/// signed ones.
+constexpr std::uint64_t zeros_of(const VectorKind& kind) {
+  return kind.op == Opcode::int_max && kind.type == ElementType::uint32 ? 0x8000'0000 : 0;
+}
+
 template <typename T> void put(std::vector<std::byte>& at, std::size_t element, T value) {
   std::memcpy(at.data() + element * sizeof value, &value, sizeof value);
 }
@@ -118,7 +124,7 @@ private:
 
   [[nodiscard]] bool may_begin() const {
     return begun_ < group_.setup_.lengths.size() && pending_.size() < group_.setup_.in_flight &&
-           !member_.failure() && (!shrinks_before_next() || pending_.empty());
+           group_.has_ids() && !member_.failure() && (!shrinks_before_next() || pending_.empty());
   }
   [[nodiscard]] bool shrinks_before_next() const {
     return group_.setup_.keeps_ids != 0 && begun_ == group_.setup_.lengths.size() / 2;
@@ -141,10 +147,7 @@ private:
         }
         moved = true;
       }
-      if (may_begin() && now >= begin_at_ && !group_.has_ids()) {
-        constexpr std::uint64_t look_ns = 20'000;
-        begin_at_ = now + look_ns;
-      } else if (may_begin() && now >= begin_at_) {
+      if (may_begin() && now >= begin_at_) {
         begin(now);
         moved = true;
       }
@@ -154,6 +157,7 @@ private:
       member_.leave(now);
     }
     send_all(port);
+    group_.wake_successors();
   }
   void begin(TimeNs now) {
     if (shrinks_before_next()) {
@@ -206,20 +210,29 @@ private:
       ++group_.forged_results_;
       return;
     }
-    const auto at = std::mismatch(pending.out.begin(), pending.out.end(), expected.begin()).first;
-    violation(
-        fmt::format("wrong from byte {} of {} on", at - pending.out.begin(), pending.out.size()));
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(pending.out.begin(), pending.out.end(), expected.begin()).first -
+        pending.out.begin());
+    const std::size_t begin = at - at % bytes_of(kind.type);
+    std::string is;
+    std::string should_be;
+    for (std::size_t i = begin; i < begin + bytes_of(kind.type); ++i) {
+      is += fmt::format("{:02x}", std::to_integer<unsigned>(pending.out[i]));
+      should_be += fmt::format("{:02x}", std::to_integer<unsigned>(expected[i]));
+    }
+    violation(fmt::format("wrong from byte {} of {} on: {} instead of {}", at, pending.out.size(),
+                          is, should_be));
   }
-  /// Over the operands of all members, besides one.
+  /// Over the operands of all members, one of which may be zeros in its frames.
   [[nodiscard]] std::vector<std::byte> result_of(const Pending& pending, const VectorKind& kind,
-                                                 std::optional<std::uint32_t> without) const {
+                                                 std::optional<std::uint32_t> forged) const {
     std::vector<std::byte> result(pending.out.size());
     for (std::size_t i = 0; i < pending.operation.task().elements; ++i) {
       std::uint64_t value = 0;
       for (std::uint32_t rank = 0; rank < group_.size(); ++rank) {
-        if (rank != without) {
-          value = combined(kind.op, value, value_of(group_.setup_.seed, pending.number, rank, i));
-        }
+        value = combined(kind.op, value,
+                         rank == forged ? zeros_of(kind)
+                                        : value_of(group_.setup_.seed, pending.number, rank, i));
       }
       put_value(result, i, kind.type, value);
     }
@@ -265,6 +278,9 @@ VectorGroup::VectorGroup(Fabric& fabric, const VectorSetup& setup)
   for (std::uint32_t rank = 0; rank < size(); ++rank) {
     applications_.push_back(std::make_unique<Application>(*this, member_parameters(setup, rank)));
   }
+  if (setup.after != nullptr) {
+    setup.after->successors_.push_back(this);
+  }
 }
 
 VectorGroup::~VectorGroup() = default;
@@ -282,6 +298,18 @@ bool VectorGroup::has_left(ReductionId id) const {
            const collective::GroupParameters& p = a->member().parameters();
            return id.value >= p.first_id.value + p.slots;
          });
+}
+
+void VectorGroup::wake_successors() {
+  std::erase_if(successors_, [&](const VectorGroup* next) {
+    if (!next->has_ids()) {
+      return false;
+    }
+    for (const HostIndex host : next->setup_.hosts) {
+      fabric_.poke(host);
+    }
+    return true;
+  });
 }
 
 bool VectorGroup::parted() const {

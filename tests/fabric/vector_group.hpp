@@ -46,7 +46,7 @@ struct VectorSetup {
   /// Members of a context send nothing when they leave it.
   bool is_context = false;
   /// The group whose ids it has when all members of that one are done with them: it begins then.
-  const VectorGroup* after = nullptr;
+  VectorGroup* after = nullptr;
   /// Ids that each member keeps once it has made half of the operations, the first ones; 0: all.
   std::uint32_t keeps_ids = 0;
   /// A member in whose name forged operands arrive as well, all of them zeros: results may have
@@ -98,8 +98,12 @@ public:
 private:
   class Application;
 
+  /// Those that have their ids now begin.
+  void wake_successors();
+
   Fabric& fabric_;
   VectorSetup setup_;
+  std::vector<const VectorGroup*> successors_;             ///< that wait for ids of this one
   std::vector<std::unique_ptr<Application>> applications_; ///< by rank
   std::uint64_t forged_results_ = 0;
 };

@@ -1,6 +1,6 @@
 /* An MPI program with many communicators at the same time, each with calls of its own:
  *
- *   mpi_communicators COPIES
+ *   mpi_communicators COPIES [ROUNDS]
  *
  * COPIES duplicates of MPI_COMM_WORLD, the rows and columns of a grid two ranks wide, and their
  * duplicates. Results are compared with those of the MPI library's own function; the exit code is 0
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { most = 256, rounds = 5 };
+enum { most = 256 };
 
 static int wrong;
 
@@ -31,6 +31,7 @@ static void check(MPI_Comm comm, int64_t what) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int copies = argc > 1 ? atoi(argv[1]) : 8;
+  const int rounds = argc > 2 ? atoi(argv[2]) : 5;
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm all[most + 4];

@@ -6,8 +6,8 @@
  *   mpi_many grid COPIES     rows and columns of a grid two ranks wide, pools and bands (halves of
  *                            the ranks, even and odd halves of these), COPIES of each; prints every
  *                            sum
- *   mpi_many turns COUNT     the same communicators one after the other, COUNT times: made, called, freed
- *   mpi_many sides COUNT     the even and the odd ranks at the same time, COUNT calls, after one of all
+ *   mpi_many turns COUNT     the same communicators one after the other, COUNT times
+ *   mpi_many sides COUNT     even and odd ranks at the same time, COUNT calls, after one of all
  *   mpi_many threads COUNT   four threads, each COUNT times, at the same time
  *   mpi_many short COUNT     the same beside eight communicators that live, then ten one by one
  *   mpi_many flight COUNT    COUNT duplicates freed while their calls are under way
@@ -19,6 +19,7 @@
  *   mpi_many long COUNT      a duplicate with COUNT long allreduces, another one with short ones
  *   mpi_many shrink COUNT    COUNT duplicates at the same time, with 70 short allreduces of each
  *                            before the next one is made, and one when all are there
+ *   mpi_many shrinks COUNT   a call of all, then the same of each side (`sides`) at the same time
  *   mpi_many dies            rank 3 dies while the others set up a duplicate
  *   mpi_many child           a call, then one of a duplicate
  *   mpi_many full            /dev/shm of rank 1's node is full at first
@@ -233,7 +234,8 @@ static void in_flight(int count) {
       const int before = i - 1;
       const int then = before % 2;
       const int given = before % 5 == 0 ? long_count : 1 + before % 300;
-      MPI_Waitall(2, requests[then], MPI_STATUSES_IGNORE);
+      MPI_Wait(&requests[then][0], MPI_STATUS_IGNORE);
+      MPI_Wait(&requests[then][1], MPI_STATUS_IGNORE);
       for (int at = 0; at < given; ++at) {
         wrong += out[then][at] != (int64_t)size * (before + at) + (int64_t)size * (size - 1) / 2;
       }
@@ -310,13 +312,14 @@ static void keeper(const char* end, int rank) {
   raise(SIGKILL);
 }
 
-static void with_short_calls(int count) {
+static void with_short_calls(int count, MPI_Comm of) {
   static MPI_Comm all[most_live];
   for (int i = 0; i < count && i < most_live; ++i) {
-    MPI_Comm_dup(MPI_COMM_WORLD, &all[i]);
+    MPI_Comm_dup(of, &all[i]);
     for (int call = 0; call < short_calls; ++call) {
       sum(all[i], i + call);
     }
+    PMPI_Barrier(MPI_COMM_WORLD);
   }
   for (int i = 0; i < count; ++i) {
     sum(all[i], 3 * i);
@@ -429,7 +432,13 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "long") == 0) {
     with_long_calls(count);
   } else if (strcmp(what, "shrink") == 0) {
-    with_short_calls(count);
+    with_short_calls(count, MPI_COMM_WORLD);
+  } else if (strcmp(what, "shrinks") == 0) {
+    int here;
+    MPI_Comm side = side_of(rank, &here);
+    sum(MPI_COMM_WORLD, 1); /* the first tree is there */
+    with_short_calls(count, side);
+    MPI_Comm_free(&side);
   } else if (strcmp(what, "dies") == 0) {
     dies(rank);
   } else if (strcmp(what, "full") == 0) {

@@ -329,7 +329,7 @@ int main(int argc, char** argv) {
     MPI_Allreduce(MPI_IN_PLACE, density, waves, MPI_FLOAT, MPI_SUM, of[row]);
     double charge = 0;
     for (int i = 0; i < waves; ++i) {
-      charge += density[i];
+      charge += (i + 1) * density[i];
     }
     if (rank == 0) {
       printf("step %d %.15e %.15e %.7e\n", step, energies[0], energies[1], charge);

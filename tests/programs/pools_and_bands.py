@@ -33,7 +33,7 @@ def results(cluster, options, preloaded):
     program = cluster.folder / "pools_and_bands"
     if not program.exists():
         OPENMPI.compile(SOURCE, program)
-    _, out, err = both_ways.run(cluster, options, preloaded, f"{program} {options.steps}", {}, TRIBUTARY_MPI_VERBOSE="1")
+    _, out, err = both_ways.run(cluster, options, preloaded, f"{program} {options.steps}", {})
     lines = [line.split() for line in out.splitlines()]
     if [len([line for line in lines if line[0] == word]) for word in ("step", "exact")] != [options.steps, options.ranks]:
         raise Failure(f"not all results are there\n{out}\n{err}")

@@ -146,6 +146,7 @@ void Communicator::begin_again() {
   reason_ = Reason::none;
   hands_over_counts_ = false;
   calls_without_ids_ = 0;
+  was_refused_ = false;
   if (ranks_ != nullptr) {
     runtime_.teams().release(*std::exchange(ranks_, nullptr));
   }

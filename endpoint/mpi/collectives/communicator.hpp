@@ -132,6 +132,7 @@ private:
   intra_node::RankSet* ranks_ = nullptr;
   intra_node::TeamUse use_;
   std::uint64_t calls_without_ids_ = 0;
+  bool was_refused_ = false; ///< at rank 0: it is counted among those that got no group
   std::unique_ptr<Worker> worker_;
   std::shared_ptr<PersistentQueue> queue_;
 };

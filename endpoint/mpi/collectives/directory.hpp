@@ -55,8 +55,8 @@ private:
   std::string fault_;
 };
 
-/// Of the shared memory of a node's ranks: of a team, or with 0 of the trees. Known to the ranks
-/// only; does not give the secret away to those who see names in /dev/shm.
+/// Name of the shared memory of a node's ranks: a team's, or with 0 that of the trees. Known to the
+/// ranks only; does not give the secret away to those who see names in /dev/shm.
 [[nodiscard]] std::string memory_name(const intra_node::Secret& of_first, std::uint64_t key,
                                       std::uint64_t node);
 /// "host address address ..." of this process.

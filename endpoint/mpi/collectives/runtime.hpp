@@ -6,9 +6,9 @@
 // communicator of all processes, and processes need not have the same sessions. So there each
 // communicator that was not freed is waited for, when the last session of a process ends.
 //
-// In MPI_Init all ranks introduce themselves to each other (directory.hpp), where no process began by
-// a session: then communicators of sessions do so, each for itself, because processes need not have
-// the same ones.
+// In MPI_Init all ranks introduce themselves to each other (directory.hpp), where no process began
+// by a session: then communicators of sessions do so, each for itself, because processes need not
+// have the same ones.
 //
 // A summary, too, covers MPI_COMM_WORLD. Ranks outside it hand their numbers to rank 0 of a
 // communicator whenever one of sessions ends; a process that has some at its own end prints them.

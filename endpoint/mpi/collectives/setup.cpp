@@ -26,8 +26,8 @@ namespace tributary::mpi::collectives {
 
 namespace {
 
-/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node, and
-/// twice. The first team of some ranks has long parts, further ones have short ones until long
+/// Bytes of a step. Long calls run step by step; /dev/shm holds as much for each rank of a node,
+/// and twice. The first team of some ranks has long parts, further ones have short ones until long
 /// calls are frequent: programs have many communicators, and few of them make long calls.
 constexpr std::size_t long_part_bytes = std::size_t{512} << 10;
 constexpr std::size_t short_part_bytes = std::size_t{16} << 10;
@@ -253,7 +253,7 @@ SetupVerdict Setup::agree_on_team() {
 void Setup::take_over(intra_node::TeamUse use) {
   use.label->set(communicator_.name()); // for messages about the team from here on
   communicator_.abilities_.wide_frames = use.has_wide_frames;
-  if (communicator_.rank() == 0 && !moves_) {
+  if (communicator_.rank() == 0 && !moves_ && !communicator_.was_refused_) {
     runtime_.count_group();
   }
   communicator_.use_ = std::move(use);
@@ -359,9 +359,8 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
                           verdict.page);
   // A program that requires the network waits for trees that are asked for in the background.
   constexpr std::chrono::milliseconds between_tries{50};
-  auto tries = runtime_.settings().require && !moves_
-                   ? runtime_.settings().join_limit / between_tries
-                   : 0;
+  auto tries =
+      runtime_.settings().require && !moves_ ? runtime_.settings().join_limit / between_tries : 0;
   bool may_finish_idle = true;
   bool may_wait = true;
   auto size = moves_ ? contexts::RangeSize::half : contexts::RangeSize::full;
@@ -369,7 +368,7 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
     switch (find_context_once(parent, size, verdict, has_long_parts, may_finish_idle, use)) {
     case Found::context: return;
     case Found::tree_is_ready:
-      if (may_wait) { // its ids may be gone before this communicator has any, but not for ever
+      if (may_wait) { // its ids may be gone before this communicator has any, but not forever
         may_wait = false;
         continue;
       }
@@ -393,7 +392,23 @@ void Setup::find_context(const SetupVerdict& verdict, bool has_long_parts,
   if (runtime_.settings().require) {
     stop(Refusal::manager_refused, "all ids of the trees of its nodes are in use");
   }
+  report_refused_tree();
   throw Stop{};
+}
+
+void Setup::report_refused_tree() {
+  const auto refused = runtime_.trees().last_refusal();
+  if (communicator_.rank() != 0 || communicator_.was_refused_ || !refused) {
+    return; // the next tree is only late
+  }
+  communicator_.was_refused_ = true;
+  runtime_.refused({.communicator = communicator_.name(),
+                    .cause = refused->cause(),
+                    .why = fmt::format("all ids of the trees of its nodes are in use, and there is "
+                                       "no further tree: {}",
+                                       refused->what()),
+                    .counts = true,
+                    .told = told_});
 }
 
 Setup::Found Setup::find_context_once(contexts::Parent& parent, contexts::RangeSize size,
@@ -405,8 +420,7 @@ Setup::Found Setup::find_context_once(contexts::Parent& parent, contexts::RangeS
   const bool only_half = size == contexts::RangeSize::half;
   ContextStep mine{.is_sound = trouble_.text.empty(),
                    .is_over = !leads(),
-                   .has_no_idle =
-                       !may_finish_idle || !runtime_.teams().has_idle_groups(only_half)};
+                   .has_no_idle = !may_finish_idle || !runtime_.teams().has_idle_groups(only_half)};
   if (leads() && mine.is_sound) {
     const node::SharedTable& table = runtime_.trees().table();
     agreement.emplace(table.self(), parent.next(size, short_calls));
@@ -610,8 +624,12 @@ void Setup::move() {
     std::swap(communicator_.use_, before);
     communicator_.abilities_.wide_frames = communicator_.use_.has_wide_frames;
   } else if (communicator_.rank() == 0 && runtime_.settings().verbose > 0) {
-    say(fmt::format("{}: its calls are long: up to {} reductions in flight from now on, {} before",
-                    communicator_.name(), communicator_.use_.history.ids(), before.history.ids()));
+    const auto terms = [](const intra_node::TeamUse& use) {
+      return fmt::format("{} KiB with up to {} frames in flight",
+                         use.team->arena().part_bytes() >> 10U, use.history.ids());
+    };
+    say(fmt::format("{}: its calls are long: from now on in steps of {}, before of {}",
+                    communicator_.name(), terms(communicator_.use_), terms(before)));
   }
   runtime_.teams().put_aside(std::move(before));
 }

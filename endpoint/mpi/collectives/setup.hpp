@@ -4,8 +4,9 @@
 //   1  who its ranks are: known since MPI_Init (directory.hpp)
 //   2  one agreement: nothing is wrong, and which team it gets (model/setup_offer.hpp)
 //
-// If that team is an idle one of the same ranks, this is all. Otherwise a new one is made, and after
-// every step that can fail at one rank all agree whether it did, so that either all have it or none:
+// If that team is an idle one of the same ranks, this is all. Otherwise a new one is made, and
+// after every step that can fail at one rank all agree whether it did, so that either all have it
+// or none:
 //
 //   3  shared memory of each node                   no room in /dev/shm
 //      leaders connect to the coordinator           no connection between nodes but MPI's
@@ -74,6 +75,8 @@ private:
   void find_set();
   /// The new team's context, with which the team is complete: `use`. Otherwise it stops.
   void find_context(const SetupVerdict& verdict, bool has_long_parts, intra_node::TeamUse& use);
+  /// Counts a communicator without a context where the fabric manager refuses another tree.
+  void report_refused_tree();
   enum class Found : std::uint8_t { context, none, tree_is_ready, idle_are_finished };
   [[nodiscard]] Found find_context_once(contexts::Parent& parent, contexts::RangeSize size,
                                         const SetupVerdict& verdict, bool has_long_parts,
@@ -107,7 +110,7 @@ private:
   intra_node::RankList processes_;
   intra_node::Place place_;
   std::uint32_t nodes_ = 0;
-  bool moves_ = false; ///< it has a team
+  bool moves_ = false;        ///< it has a team
   intra_node::TeamNeed need_; ///< of a team
   Trouble trouble_;
   contexts::NodeSet set_;                 ///< of the communicator's nodes

@@ -1,14 +1,14 @@
 // The connections between this process and others of its job, which carry the agreements of all its
-// teams (model/agreement.hpp), and the one thread that serves them. The leader of a node connects to
-// the process that coordinates a team, rank 0's; that connection is kept, and used for all teams
+// teams (model/agreement.hpp), and the one thread that serves them. The leader of a node connects
+// to the process that coordinates a team, rank 0's; that connection is kept, and used for all teams
 // that process coordinates. What a process says to itself takes the same way, without a socket.
 //
 //   leader     attach() a receiver; send()     -> coordinator's process
 //   coordinator   coordinate() an agreement    -> the leaders' receivers
 //
 // A connection that ends is the end of that process for all teams on it. Strangers may connect: one
-// that has not given this process's secret after ten seconds is closed, and so is the oldest of more
-// than 64; they cannot send more than a secret.
+// that has not given this process's secret after ten seconds is closed, and so is the oldest of
+// more than 64; they cannot send more than a secret.
 //
 // Sends never block: what a socket does not take waits in memory. So two processes that each
 // coordinate a team of the other's never wait for each other.
@@ -68,8 +68,8 @@ struct Coordination {
 
 class Connections {
 public:
-  /// Listens; the thread begins with the first team. `say` prints a line for people. Where it cannot
-  /// listen, port() is 0, and connect() has the reason.
+  /// Listens; the thread begins with the first team. `say` prints a line for people. Where it
+  /// cannot listen, port() is 0, and connect() has the reason.
   explicit Connections(std::function<void(const std::string&)> say);
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;

@@ -1,6 +1,6 @@
 // What one communicator has of the fabric at the leader of a node: a context of a tree that it
-// shares with others (contexts/context.hpp), through the C API. Another process of the node may hold
-// the tree; its moves and its end are in the table.
+// shares with others (contexts/context.hpp), through the C API. Another process of the node may
+// hold the tree; its moves and its end are in the table.
 #pragma once
 
 #include "endpoint/contexts/context.hpp"
@@ -54,8 +54,8 @@ public:
   /// Error of the last call that failed.
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Gives the context back. Sends nothing, and waits for nobody: all nodes have their results.
-  /// Of a step that is under way nothing is read or written afterwards.
+  /// Gives the context back. Sends nothing and waits for no node: all have their results. The
+  /// memory of a step that is under way is not used afterwards.
   void close();
   /// The same where the fabric has failed: nothing more of the tree is given out at this node.
   void give_up();

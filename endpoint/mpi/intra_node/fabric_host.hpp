@@ -3,7 +3,7 @@
 // a wait is made in slices, between which others have theirs.
 //
 //   FabricHost host(interface, spin_usec);
-//   const FabricHost::Turn turn(host);       nobody else calls the C API with this host
+//   const FabricHost::Turn turn(host);       no other thread uses this host meanwhile
 //   tributary_join(turn.host(), ...);
 //
 // Slices are long while one thread uses the host alone, and an eighth of the time waited so far

@@ -62,8 +62,8 @@ public:
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] bool leads() const { return group_ != nullptr; }
 
-  /// This rank begins the communicator's next call. False: the fabric has failed, so the MPI library
-  /// makes it, and all later ones.
+  /// This rank begins the communicator's next call. False: the fabric has failed, so the MPI
+  /// library makes it, and all later ones.
   [[nodiscard]] bool enter();
   /// Requires that enter() allowed it. `idle` is called when it waits for long
   /// (node/signal.hpp): others may need progress of this process's MPI library before they arrive.

@@ -89,7 +89,7 @@ struct TeamUse {
   std::optional<TeamNumber> number{}; ///< nullopt: it ends with its communicator
   bool has_long_parts = false;
   bool has_wide_frames = true;
-  /// Of its context's calls, the same at all ranks; it is continued by the next communicator.
+  /// The calls of its context, the same at all ranks; the next communicator continues it.
   contexts::CallHistory history{contexts::IdRange{}, 0};
   std::uint32_t payload = 32; ///< of its frames, in bytes of elements
   /// What its last communicator knew, the same at all ranks; null: that measured nothing.

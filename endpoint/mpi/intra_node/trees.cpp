@@ -57,7 +57,7 @@ void Trees::open(contexts::ProcessId self, std::uint32_t spin_usec) {
   if (!watcher_.joinable()) {
     ending_ = false;
     makes_no_room_ = false;
-    watcher_ = quiet_thread([this] { watch(); });
+    watcher_ = quiet_thread([this, seen = table_->version()] { watch(seen); });
   }
 }
 
@@ -122,6 +122,7 @@ void Trees::join(Kept& kept) {
   const Lock lock(mutex_);
   kept.moves = is.moves;
   kept.state = refused ? Kept::State::refused : Kept::State::ready;
+  last_refusal_ = refused;
   if (refused) {
     refused_.emplace_back(kept.name, *refused);
     if (refused_.size() > most_refusals) {
@@ -208,9 +209,13 @@ void Trees::wait_for(TreeName name) {
   }
 }
 
-void Trees::watch() {
+std::optional<NoGroup> Trees::last_refusal() {
+  const Lock lock(mutex_);
+  return last_refusal_;
+}
+
+void Trees::watch(std::uint64_t seen) {
   std::uint32_t looks = 0;
-  std::uint64_t seen = table_->version();
   Lock lock(mutex_);
   while (!ending_) {
     changed_.wait_for(lock, between_looks, [this] { return ending_; });

@@ -9,8 +9,8 @@
 // Each tree that is kept has a host of the C API, without a thread for frames: joining blocks, and
 // two nodes may join two trees in different orders. Contexts use this process's FabricHost.
 //
-// Where a keeper has died, the next process that looks joins in its place: to the fabric manager the
-// node has been a member throughout.
+// Where a keeper has died, the next process that looks joins in its place: to the fabric manager
+// the node has been a member throughout.
 #pragma once
 
 #include "endpoint/contexts/agreement.hpp"
@@ -65,7 +65,8 @@ public:
   /// Why there is no such memory: open() throws it, for another process's table would differ.
   void has_no_table(const std::string& why) { no_table_ = why; }
 
-  /// Opens the interface, once. Throws NoGroup, and std::runtime_error without memory for the table.
+  /// Opens the interface, once. Throws NoGroup, and std::runtime_error without memory for the
+  /// table.
   void open(contexts::ProcessId self, std::uint32_t spin_usec);
   /// After open().
   [[nodiscard]] const node::SharedTable& table() const { return *table_; }
@@ -76,7 +77,9 @@ public:
             contexts::NodeSet nodes);
   /// Waits until the tree, which this process wants, is ready. Throws NoGroup if it is refused.
   void wait_for(contexts::TreeName name);
-  /// From now on it is told of changes, also while its program computes.
+  /// Why the tree that this process asked for last was refused; nullopt if it was not.
+  [[nodiscard]] std::optional<NoGroup> last_refusal();
+  /// From now on its look() is called after changes, also while its program computes.
   void add(TreeUser& user);
   /// It is not called any more afterwards.
   void remove(TreeUser& user);
@@ -108,7 +111,8 @@ private:
   void join_once(Kept& kept);
   /// Leaves the tree that was not used for longest; false without any.
   [[nodiscard]] bool make_room();
-  void watch();
+  /// `seen`: the version of the table that all users know.
+  void watch(std::uint64_t seen);
   /// Tells the users of a version that is not `seen`.
   void follow(std::uint64_t& seen);
   /// Whether it has ended.
@@ -127,6 +131,7 @@ private:
   std::list<Kept> kept_;
   /// The last ones, for those that wait for them.
   std::deque<std::pair<contexts::TreeName, NoGroup>> refused_;
+  std::optional<NoGroup> last_refusal_;
   std::map<contexts::NodeSet, std::uint16_t> pages_;
   std::mutex users_mutex_; ///< never taken in a turn of the host
   std::set<TreeUser*> users_;

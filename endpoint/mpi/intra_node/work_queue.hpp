@@ -1,5 +1,5 @@
-// A thread that does what may take long and no caller waits for, in the order in which it was asked:
-// leaving groups at the fabric manager. Begun with the first task.
+// A thread that does what may take long and no caller waits for, in the order in which it was
+// asked: leaving groups at the fabric manager. Begun with the first task.
 #pragma once
 
 #include <condition_variable>

@@ -1,6 +1,6 @@
 // One step of a communicator's agreement on a context (endpoint/contexts/agreement.hpp) in one
-// reduction (AND) over all its ranks: the four words of the nodes' leaders, and one of answers. Ranks
-// that do not lead contribute ones, and learn from the answers what the leaders know.
+// reduction (AND) over all its ranks: the four words of the nodes' leaders, and one of answers.
+// Ranks that do not lead contribute ones, and learn from the answers what the leaders know.
 //
 //   words 0 to 3   of the agreement; ones where it is over
 //   word 4         yes-or-no answers, in which a bit is 1 where all agree

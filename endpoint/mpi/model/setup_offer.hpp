@@ -10,8 +10,8 @@
 //   word 6   at rank 0 the page at which the search for a context begins, elsewhere ones
 //
 // So every rank computes the same verdict from the result alone: the idle team with the lowest
-// number is taken; without one a new team gets the lowest vacant number, or none, and then ends with
-// its communicator. A rank that cannot take part for now offers no team and no number.
+// number is taken; without one a new team gets the lowest vacant number, or none, and then ends
+// with its communicator. A rank that cannot take part for now offers no team and no number.
 #pragma once
 
 #include "endpoint/mpi/model/message.hpp"

@@ -41,9 +41,9 @@ using Idle = std::function<void()>;
 
 class Arena {
 public:
-  /// Makes or opens it; `name` ("/something") is known to its `ranks` ranks only, which give the same
-  /// numbers. Throws std::runtime_error, also without enough room: the memory of an arena can be
-  /// written without a fault. After an error at any rank all call remove_name().
+  /// Makes or opens it; `name` ("/something") is known to its `ranks` ranks only, which give the
+  /// same numbers. Throws std::runtime_error, also without enough room: the memory of an arena can
+  /// be written without a fault. After an error at any rank all call remove_name().
   static Arena attach(const std::string& name, std::uint32_t ranks, std::size_t part_bytes);
   /// For a node with one rank: memory of this process alone.
   static Arena alone(std::size_t part_bytes);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tributary::fabric {
@@ -171,6 +172,19 @@ RunReport reroute(const RunOptions& options) {
   return run.report();
 }
 
+/// Whether every member of every group, besides the one of the dead host, has all its results or
+/// has learned that its group ended.
+bool all_over(const std::vector<VectorGroup*>& groups, std::optional<std::uint32_t> dead) {
+  return std::ranges::all_of(groups, [&](const VectorGroup* group) {
+    for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
+      if (rank != dead && !group->is_over(rank)) {
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
 /// A host dies: each group that it is a member of, and is in use, ends and names it.
 RunReport dead_member(const RunOptions& options) {
   Run run(options, two_level(2, 4));
@@ -187,46 +201,27 @@ RunReport dead_member(const RunOptions& options) {
   dead += dead >= setup.root_rank ? 1 : 0;
   fabric.set_host_alive(groups.front()->setup().hosts[dead], false);
   fabric.count(Fault::dead_member);
-  const auto over = [&](const VectorGroup& group, std::uint32_t rank) {
-    return rank == dead || group.member(rank).failure().has_value();
-  };
-  fabric.run_until(
-      [&] {
-        return std::ranges::all_of(groups, [&](const auto* group) {
-          for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
-            if (!over(*group, rank)) {
-              return false;
-            }
-          }
-          return true;
-        });
-      },
-      fabric.now() + seconds(30));
+  fabric.run_until([&] { return all_over(groups, dead); }, fabric.now() + seconds(30));
+  std::string status;
+  for (const VectorGroup* group : groups) {
+    status += group->describe_status();
+  }
+  run.expect(all_over(groups, dead),
+             "every survivor knows it in every group that was in use:" + status);
   collective::MissingRanks missing;
   missing.add(dead);
+  std::uint64_t ended = 0;
   for (const VectorGroup* group : groups) {
     for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
-      run.expect(over(*group, rank), "every survivor knows it in every group");
-      run.expect(rank == dead || !group->member(rank).failure() ||
-                     group->member(rank).failure()->missing == missing,
+      const auto& failure = group->member(rank).failure();
+      ended += rank != dead && failure ? 1 : 0;
+      run.expect(rank == dead || !failure || failure->missing == missing,
                  "and names the dead member alone");
     }
   }
+  run.expect(ended > 0, "some groups were in use");
   fabric.audit();
   return run.report();
-}
-
-/// Whether every member of every group, besides the one of the dead host, has all its results or
-/// has learned that its group ended.
-bool all_over(const std::vector<VectorGroup*>& groups, std::optional<std::uint32_t> dead) {
-  return std::ranges::all_of(groups, [&](const VectorGroup* group) {
-    for (std::uint32_t rank = 0; rank < group->size(); ++rank) {
-      if (rank != dead && !group->is_over(rank)) {
-        return false;
-      }
-    }
-    return true;
-  });
 }
 
 /// All of it at once, as the seed chooses: losses, ranges that change hands, switches that restart,

@@ -60,6 +60,8 @@ constexpr unsigned guess_count = std::popcount(guesses);
 /// A group completes nothing while each of its attempts is spoilt, so the attack has to end.
 constexpr std::uint64_t most_attacks = 300;
 constexpr std::size_t frames_kept = 64;
+/// In pieces: no guess of the piece that is asked for is as wrong.
+constexpr PieceNumber far_away = 100'000;
 
 class Intruder {
 public:
@@ -137,11 +139,14 @@ private:
     if (does(Forgery::own_frame) && is_other) {
       send_under(heard, other);
     }
-    if (does(Forgery::victims_cookie) && is_other) {
+    const bool is_elsewhere =
+        other.setup().parameters.first_id != heard.victim->setup().parameters.first_id;
+    if (does(Forgery::victims_cookie) && is_elsewhere) {
       Heard there = heard;
+      // Another id than the victim's: there it would be a frame of its own.
       const collective::GroupParameters& p = other.setup().parameters;
-      there.id = ReductionId{
-          static_cast<std::uint8_t>(p.first_id.value + run_.random().below(p.slots))};
+      there.id =
+          ReductionId{static_cast<std::uint8_t>(p.first_id.value + run_.random().below(p.slots))};
       if (const auto seen = sequences_.find(there.id.value); seen != sequences_.end()) {
         there.word.seqno = seen->second;
         send_under(there, *heard.victim);
@@ -202,10 +207,9 @@ private:
       send(f, word, fault);
     };
     if (does(Forgery::wrong_signature)) {
-      const std::array guessed = {
-          std::uint64_t{0}, run_.random().next() & wire::signature_mask,
-          signature_of(other, rank_, piece) ^ (&other == &victim ? 1U : 0U),
-          signature_of(victim, rank_, piece + victim.setup().parameters.slots)};
+      const std::array guessed = {std::uint64_t{0}, run_.random().next() & wire::signature_mask,
+                                  signature_of(other, rank_, piece) ^ (&other == &victim ? 1U : 0U),
+                                  signature_of(victim, rank_, piece + far_away)};
       with(guessed[run_.random().below(guessed.size())], 1, rank_, 0, Fault::garbage);
     }
     if (does(Forgery::stands_in)) {
@@ -255,9 +259,8 @@ private:
         spoil(f);
         if (as_root) {
           const HostIndex root = victim.setup().hosts[victim.setup().root_rank];
-          wire::store_be<std::uint32_t>(
-              portals_of(f) + wire::portals_offset::sfa,
-              wire::FabricAddress::unicast(Topology::nid(root)).value);
+          wire::store_be<std::uint32_t>(portals_of(f) + wire::portals_offset::sfa,
+                                        wire::FabricAddress::unicast(Topology::nid(root)).value);
           wire::write_fabric_header_checksum(portals_of(f));
         }
         send(f, word, Fault::spoofed_source);

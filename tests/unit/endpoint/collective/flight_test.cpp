@@ -211,6 +211,22 @@ TEST(Flight, QuestionsAreNeverFartherApartThanTheLongestTime) {
   }
 }
 
+TEST(Flight, QuestionsForAPieceAreAsFarApartAsTheLongestTimeInTheEndHoweverFastTheNetwork) {
+  // Otherwise each would restart the root's retry timer just before it expires, and no roll is
+  // called.
+  constexpr std::uint64_t longest_ns = 1'024'000'000;
+  Flight flight(8, 8, longest_ns);
+  flight.begin(0, TimeNs{0});
+  flight.begin(1, TimeNs{0});
+  flight.end(1, TimeNs{100});
+  TimeNs now{0};
+  for (int i = 0; i < 40; ++i) {
+    now = flight.overdue_at(0);
+    flight.asked(0, now);
+  }
+  EXPECT_EQ(elapsed_ns(flight.overdue_at(0), now), longest_ns);
+}
+
 TEST(Flight, KnowsTheOldestPieceInFlight) {
   Flight flight(16, 128, 1);
   EXPECT_EQ(flight.oldest(), flight.next());

@@ -30,6 +30,13 @@ public:
     std::uint32_t payload = 32;
   };
 
+  /// The group that a request's path names: .../GROUP/members...
+  static std::string name_in(const std::string& target) {
+    const auto end = target.find("/members");
+    const auto begin = target.rfind('/', end - 1) + 1;
+    return target.substr(begin, end - begin);
+  }
+
   manager_client::test::FakeManager::Handler handler() {
     return [this](const manager_client::test::FakeRequest& request) { return answer(request); };
   }
@@ -101,7 +108,7 @@ private:
   FakeResponse answer(const FakeRequest& request) {
     const std::lock_guard lock(mutex_);
     if (request.method == "POST") {
-      return join(boost::json::parse(request.body).as_object());
+      return join(name_in(request.target), boost::json::parse(request.body).as_object());
     }
     const std::string rank_at = "/members/";
     const auto at = request.target.find(rank_at) + rank_at.size();
@@ -129,13 +136,13 @@ private:
     return {};
   }
 
-  FakeResponse join(const boost::json::object& request) {
+  FakeResponse join(const std::string& name, const boost::json::object& request) {
     const auto rank = boost::json::value_to<std::uint32_t>(request.at("rank"));
     const auto size = boost::json::value_to<std::uint32_t>(request.at("size"));
     requests_[rank] = request;
     joins_ += members_.insert(rank).second ? 1 : 0;
     hosts_[rank] = boost::json::value_to<std::string>(request.at("host"));
-    boost::json::object body = {{"name", "demo"}, {"job", "j1"}};
+    boost::json::object body = {{"name", name}, {"job", "j1"}};
     if (members_.size() < size) {
       boost::json::array missing;
       for (std::uint32_t r = 0; r < size; ++r) {

@@ -44,9 +44,7 @@ protected:
                            HostContexts::process, Cookie{5}));
     return {NodeSet{1}, name, ids, Cookie{5}};
   }
-  [[nodiscard]] bool has(std::uint64_t name) const {
-    return table.find(TreeName{name}) != nullptr;
-  }
+  [[nodiscard]] bool has(std::uint64_t name) const { return table.find(TreeName{name}) != nullptr; }
 
   HostContexts host;
   NodeTable& table = host.table();

@@ -1,4 +1,5 @@
-// What a communicator has of a tree: its ids, its moves, how its steps end, and how it is given back.
+// What a communicator has of a tree: its ids, its moves, how its steps end, and how it is given
+// back.
 #include "endpoint/mpi/intra_node/fabric_group.hpp"
 #include "trees_fixture.hpp"
 

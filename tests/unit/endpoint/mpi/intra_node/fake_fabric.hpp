@@ -83,7 +83,7 @@ public:
   [[nodiscard]] std::vector<tributary_group_options> ranges() const;
   /// The trees to which tributary_move was asked to lead a group, whatever the answer.
   [[nodiscard]] std::vector<std::uint32_t> asked_moves() const;
-  /// Of those that were left with a request, how many were abandoned first.
+  /// Number of groups that were abandoned before they were left with a request.
   [[nodiscard]] int abandoned() const;
 
   // ---- for the functions of the C API ----

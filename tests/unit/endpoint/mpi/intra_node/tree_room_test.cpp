@@ -77,9 +77,7 @@ private:
   }
   FakeResponse answer(const FakeRequest& request) {
     const std::lock_guard lock(mutex_);
-    const std::string before = "/groups/";
-    std::string name = request.target.substr(request.target.find(before) + before.size());
-    name = name.substr(0, name.find('/'));
+    const std::string name = GroupRecord::name_in(request.target);
     const auto [at, is_new] = records_.try_emplace(name);
     if (is_new) {
       at->second.give({.lease_seconds = 60, .slots = 128, .payload = 1408});
@@ -135,9 +133,7 @@ protected:
                                             Cookie{number}));
     return {nodes, TreeName{number}, some_ids, Cookie{number}};
   }
-  void release(const Context& context) {
-    EXPECT_TRUE(trees->table().lock()->release(me, context));
-  }
+  void release(const Context& context) { EXPECT_TRUE(trees->table().lock()->release(me, context)); }
   [[nodiscard]] bool has(std::uint16_t number) {
     return trees->table().lock()->find(TreeName{number}) != nullptr;
   }

@@ -178,7 +178,7 @@ TEST_F(TreesTest, ATreeThatWasWithdrawnIsLeftWhenItsLastContextIsFree) {
 }
 
 TEST_F(TreesTest, AUserThatIsNotDoneIsToldAgain) {
-  struct User : TreeUser {
+  struct User final : TreeUser {
     std::atomic<int> looks{0};
     bool look() override { return ++looks == 3; }
   } user;
@@ -224,7 +224,7 @@ TEST(Trees, WithoutTheNodesMemoryNothingIsOpened) {
   }
 }
 
-/// A process of the node has asked for two trees, the second of a set whose place nobody has told.
+/// A process of the node has asked for two trees; its place in the set of the second is unknown.
 class AdoptedTest : public TreesFixture {
 protected:
   static constexpr contexts::ProcessId other{2};

@@ -1,5 +1,5 @@
-// The table of trees that the processes of a node share: one is killed at any moment, and the others
-// continue.
+// The table of trees that the processes of a node share: one is killed at any moment, and the
+// others continue.
 #include "endpoint/mpi/node/shared_table.hpp"
 #include "tests/support/killed_process.hpp"
 
