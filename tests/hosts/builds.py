@@ -24,6 +24,7 @@ NEVER = frozenset()
 UNDER = {
     "communicators": NEVER,
     "configuration": ADDRESS,
+    "containers": NEVER,
     "contexts": NEVER,
     "control_channel": THREAD,
     "demo": set(),
