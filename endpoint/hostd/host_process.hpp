@@ -23,6 +23,7 @@
 #include <boost/json/object.hpp>
 
 #include <map>
+#include <set>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,7 +80,8 @@ private:
   RecordFile record_;
   Guardian guardian_;
   std::optional<host_agent::Registry> registry_; ///< once it is known which marks are given
-  std::map<std::string, Connection> attached_;   ///< jobs, and the connection that each belongs to
+  /// Jobs that last as long as one of these connections: several launchers or containers may hold one.
+  std::map<std::string, std::set<Connection>> attached_;
   std::unique_ptr<library::HelloSender> hello_sender_;
   TimeNs counted_{}; ///< when the guard's counters were last read for a user
   service::SaidOnce said_;

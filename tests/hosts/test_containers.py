@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from containers import Root
@@ -187,6 +188,25 @@ def test_a_job_that_a_container_declared_ends_with_it(lab):
     program.child.kill()
     program.child.wait(30)
     wait_until(lambda: not agent.ask(request="show")["jobs"], "its job is gone", 20)
+    assert cookies(fabric) == [1]
+
+
+def test_a_job_that_several_containers_hold_ends_with_the_last(lab):
+    agent, fabric, _ = node(lab, services=EVERYBODY)
+    words = in_charliecloud(lab, Root(lab))
+    request = {"request": "add_job", "job": "own", "vni": VNI_A, "attached": True}
+    programs = [Program(lab, ALICE, inside=words) for _ in range(2)]
+    for program in programs:
+        assert program.do("declare", path=str(agent.socket), request=request)["ok"]
+        program.open(agent)
+    first, last = programs
+    last.child.kill()
+    last.child.wait(30)
+    time.sleep(12)  # ten seconds' grace, and the limit of a connection that holds nothing
+    assert first.send(right(1)) == "done" and sockets(agent) == {"own": 1}, sockets(agent)
+    first.child.kill()
+    first.child.wait(30)
+    wait_until(lambda: not sockets(agent), "the job is gone", 20)
     assert cookies(fabric) == [1]
 
 
