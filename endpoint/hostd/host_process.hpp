@@ -23,9 +23,9 @@
 #include <boost/json/object.hpp>
 
 #include <map>
-#include <set>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -80,7 +80,7 @@ private:
   RecordFile record_;
   Guardian guardian_;
   std::optional<host_agent::Registry> registry_; ///< once it is known which marks are given
-  /// Jobs that last as long as one of these connections: several launchers or containers may hold one.
+  /// Jobs that last as long as one of these connections does.
   std::map<std::string, std::set<Connection>> attached_;
   std::unique_ptr<library::HelloSender> hello_sender_;
   TimeNs counted_{}; ///< when the guard's counters were last read for a user
