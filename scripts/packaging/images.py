@@ -59,7 +59,7 @@ KINDS = {kind.name: kind for kind in (
          ("libtributary0", "libtributary-events0", "tributary-mpi", "tributary-client", "tributary-compute",
           "python3-tributary"),
          # What MPI starts other containers with, and what a container waits for that does.
-         ("openmpi-bin", "openssh-client", "openssh-server"), f"{USER}:{USER}", (), ("bash",),
+         ("openmpi-bin", "openssh-client", "openssh-server", "python3-mpi4py"), f"{USER}:{USER}", (), ("bash",),
          ("tributaryctl", "host", "show", "--json")),
     Kind("switch", "Software switch that performs reductions in the network",
          ("tributary-switch", "tributary-client"), (), "0:0", ("tributary-switch",), (),
