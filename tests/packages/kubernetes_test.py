@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts" / "packaging"), str(ROOT / "scripts")]
 
 import images  # noqa: E402
+import oci  # noqa: E402
 from tributary.cases import Cases, Skip, wanted  # noqa: E402
 
 FOLDER = ROOT / "packaging" / "kubernetes"
@@ -121,7 +122,7 @@ def problems_of(each, file):
 def pods(each):
     """(labels, pod) of the templates in an object."""
     spec = each.get("spec", {})
-    found = [replica["template"] for replica in spec.get("mpiReplicaSpecs", {}).values()] or [spec["template"]] * ("template" in spec)
+    found = [holder["template"] for holder in (spec, *spec.get("mpiReplicaSpecs", {}).values()) if "template" in holder]
     return [(template.get("metadata", {}).get("labels", {}), template["spec"]) for template in found]
 
 
@@ -177,6 +178,8 @@ def images_are_those_that_are_made():
     assert used == made, used ^ made
     kustomization = (FOLDER / "kustomization.yaml").read_text(encoding="utf-8")
     assert set(re.findall(r"- name: (\S+)", kustomization)) == made
+    version = re.match(r"\S+ \(([^)]*)\)", (ROOT / "debian" / "changelog").read_text(encoding="utf-8")).group(1)
+    assert set(re.findall(r"newTag: (\S+)", kustomization)) == {oci.tag_of(f"{version}~deb12")}
     listed = set(re.findall(r"^  - (\S+\.yaml)$", kustomization, re.MULTILINE))
     assert listed == {"namespace.yaml", "manager.yaml", "switch.yaml", "hostd.yaml"}
 
@@ -237,7 +240,7 @@ def kubectl_takes_them():
         raise Skip("kubectl is not installed")
     reached = subprocess.run(["kubectl", "version", "--request-timeout=5s"], capture_output=True, text=True, check=False)
     if reached.returncode != 0:
-        raise Skip("kubectl reaches no cluster, whose schema a dry run needs")
+        raise Skip("kubectl reaches no cluster, whose schema a dry run needs; KUBECONFIG names one")
     files = [word for path in sorted(FOLDER.glob("*.yaml")) if path.name not in ("kustomization.yaml", "mpijob.yaml")
              for word in ("-f", path)]
     done = subprocess.run(["kubectl", "apply", "--dry-run=client", *files], capture_output=True, text=True, check=False)
@@ -246,7 +249,7 @@ def kubectl_takes_them():
 
 def main():
     build = Path(sys.argv[1])
-    os.environ.setdefault("KUBECONFIG", os.environ.get("TRIBUTARY_KUBECONFIG", "/dev/null"))
+    os.environ.setdefault("KUBECONFIG", "/dev/null")  # a user's own cluster is asked only where this says so
     report = Cases("unit/kubernetes")
     for test in (every_field_is_known, a_wrong_field_is_found, names_that_are_used_are_there, images_are_those_that_are_made,
                  users_have_no_privilege, programs_take_their_configurations, kubectl_takes_them):
