@@ -1,5 +1,5 @@
 """scripts/package --image without a Debian: layers, layouts and archives that scripts/packaging/oci.py writes, and what
-it refuses. tests/packages/images.py makes real images."""
+it refuses. tests/packages/container_images.py makes real images."""
 
 import gzip
 import hashlib
