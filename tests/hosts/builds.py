@@ -41,6 +41,7 @@ UNDER = {
     "first_steps": ADDRESS,
     "foreign": ADDRESS,
     "harness": ADDRESS,
+    "held_job": ADDRESS,
     "host_agent_guests": NEVER,
     "hugepages": ADDRESS,
     "impairments": ADDRESS,
