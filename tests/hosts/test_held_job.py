@@ -96,11 +96,11 @@ def test_what_cannot_be_is_refused_and_nothing_is_started(lab):
     foreign = held.start("--", "touch", str(marker), vni=3000)  # no service gives it
     _, err = foreign.communicate(timeout=30)
     assert foreign.returncode == 1 and "3000" in err, err
-    held.agent.ask(request="add_job", job="root's", vni=VNI_A, uid=0)
+    held.agent.ask(request="add_job", job="roots", vni=VNI_A, uid=0)
     taken = held.start("--", "touch", str(marker))
     _, err = taken.communicate(timeout=30)
     assert taken.returncode == 1 and "VNI" in err, err
-    held.agent.ask(request="end_job", job="root's")
+    held.agent.ask(request="end_job", job="roots")
     absent = held.start("--", "/no/such/program")
     _, err = absent.communicate(timeout=30)
     assert absent.returncode == 127 and "/no/such/program cannot be started" in err, err
