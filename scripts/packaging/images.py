@@ -115,11 +115,11 @@ def need_programs():
 
 def version_of(kinds, packages):
     """Of the packages that the images have; raises OciError where one is missing, or they differ."""
-    there = dict(path.name.split("_")[:2] for path in packages)
     wanted = {name for kind in kinds for name in kind.ours}
-    if lacking := sorted(wanted - there.keys()):
+    there = [tuple(path.name.split("_")[:2]) for path in packages if path.name.split("_")[0] in wanted]
+    if lacking := sorted(wanted - {name for name, _ in there}):
         raise OciError(f"the packages {', '.join(lacking)} are missing; scripts/package makes them")
-    found = {path.name.split("_")[1] for path in packages if path.name.split("_")[0] in wanted}
+    found = {version for _, version in there}
     if len(found) != 1:
         raise OciError(f"the packages have several versions: {', '.join(sorted(found))}; name a folder with those of one")
     return found.pop()
@@ -170,7 +170,7 @@ class Root:
         self.remove(LEFT)
         self.remove(EXCLUDED, but=INCLUDED)
         # Compiled when they are read; as packages compile them, they can differ from run to run.
-        for path in list(self.path.glob("usr/lib/python3*/**/__pycache__")):
+        for path in list(self.path.glob("usr/**/__pycache__")):
             bare.remove(path)
         shadow = self.path / "etc/shadow"
         shadow.write_text(undated(shadow.read_text(encoding="utf-8"), self.when), encoding="utf-8")
