@@ -335,8 +335,8 @@ void HostProcess::expire() {
 }
 
 bool HostProcess::keeps(Connection connection) const {
-  return std::ranges::any_of(
-      attached_, [&](const auto& each) { return each.second.contains(connection); });
+  return std::ranges::any_of(attached_,
+                             [&](const auto& each) { return each.second.contains(connection); });
 }
 
 void HostProcess::closed(Connection connection) {

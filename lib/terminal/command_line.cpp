@@ -112,9 +112,8 @@ std::string unknown_word(const CLI::App& app) {
     return "";
   }
   const CLI::App& command = chosen(app);
-  const auto option = std::ranges::find_if(left, [](const std::string& word) {
-    return word.size() > 1 && word.starts_with('-');
-  });
+  const auto option = std::ranges::find_if(
+      left, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
   if (option != left.end()) {
     return unknown_option(app, *option);
   }

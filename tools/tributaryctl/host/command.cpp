@@ -53,16 +53,18 @@ void add_add(CLI::App& job, HostCommand& command) {
 }
 
 void add_run(CLI::App& job, HostCommand& command) {
-  auto* const app = add(job, command, "run", "Run a command, and declare a job for as long as it runs",
-                        HostVerb::run_job);
+  auto* const app =
+      add(job, command, "run", "Run a command, and declare a job for as long as it runs",
+          HostVerb::run_job);
   add_details(*app, command);
   app->add_option("command", command.words, "The command and its arguments, after --")
       ->required()
       ->type_name("COMMAND");
-  app->footer("The job ends with the command, or ten seconds after this program or its container is\n"
-              "killed; several that run at a time hold it together. The exit code is the command's.\n\n"
-              "Examples:\n"
-              "  tributaryctl host job run j1 --vni 1024 -- ./app --size 4");
+  app->footer(
+      "The job ends with the command, or ten seconds after this program or its container is\n"
+      "killed; several that run at a time hold it together. The exit code is the command's.\n\n"
+      "Examples:\n"
+      "  tributaryctl host job run j1 --vni 1024 -- ./app --size 4");
 }
 
 } // namespace

@@ -53,8 +53,9 @@ public:
 
   [[nodiscard]] signalfd_siginfo next() const {
     signalfd_siginfo signal{};
-    static_cast<void>(::read(descriptor_.get(), &signal, sizeof signal));
-    return signal;
+    const bool is_whole =
+        ::read(descriptor_.get(), &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal);
+    return is_whole ? signal : signalfd_siginfo{};
   }
 
 private:
@@ -137,8 +138,8 @@ int run_with_job(const std::string& agent_socket, const std::string& request,
     return exit_not_started;
   }
   for (;;) {
-    std::array<pollfd, 2> waited{
-        {{.fd = signals.fd(), .events = POLLIN}, {.fd = holder.fd(), .events = POLLIN}}};
+    std::array<pollfd, 2> waited{{{.fd = signals.fd(), .events = POLLIN, .revents = 0},
+                                  {.fd = holder.fd(), .events = POLLIN, .revents = 0}}};
     const int limit = holder.fd() < 0 ? static_cast<int>(declare_again_interval.count()) : -1;
     if (::poll(waited.data(), waited.size(), limit) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
