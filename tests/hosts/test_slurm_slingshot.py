@@ -110,7 +110,7 @@ def test_a_jobs_steps_and_their_groups_come_and_go_with_the_plugins_requests(lab
     token = plugin.set_up(17, 4)
     assert plugin.set_up(17, 4) == token, "the next step's"
     # The tasks of a step that is killed leave a group behind, until the step ends; not until their leases do.
-    killed = tasks(lab, fabric, token, 17, 0, 10**9)
+    killed = tasks(lab, fabric, token, 17, 0, 10**8)
     wait_until(lambda: groups() == {"g": "ready"}, "they reduce", 60)
     (steps,) = plugin.ask("GET", f"{JOBS}/{CLUSTER}-17")[1]["jobSteps"].items()
     assert steps[0] == "0" and len(steps[1]["mcasts"]) == 1, steps
