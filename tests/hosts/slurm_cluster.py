@@ -60,9 +60,15 @@ mkdir -p /etc/tributary
 chown root:tributary /run/tributary && chmod 0775 /run/tributary
 """,
     "systemctl": f"""
+if [ "$*" = "stop tributary-hostd" ]; then
+  kill "$(cat /run/tributary/hostd.pid)"
+  while tributaryctl host show >/dev/null 2>&1; do sleep 0.1; done
+  exit 0
+fi
 [ "$*" = "enable --now tributary-hostd" ] || exit 1
 start=$(sed -n 's|^ExecStart=@bindir@|/usr/bin|p' /run/lab/tributary-hostd.service)
 setsid {" ".join(AS_THE_UNIT)} $start >>/run/lab/hostd-$(uname -n).log 2>&1 </dev/null &
+echo $! >/run/tributary/hostd.pid
 n=0
 until tributaryctl host show >/dev/null 2>&1; do n=$((n + 1)); [ $n -lt 300 ] || exit 1; sleep 0.1; done
 """,
@@ -116,7 +122,7 @@ exec sleep infinity"""
         environment = [f"HOME={home}", f"USER={user or 'root'}", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"]
         become = ["setpriv", "--reuid", str(ACCOUNTS[user]), "--regid", str(ACCOUNTS[user]), "--clear-groups",
                   "--inh-caps=-all"] if user else []  # fmt: skip
-        where = folder or (home if user else "/")
+        where = folder or (home if user else self.lab.place)
         return [*enter, "env", "-i", f"--chdir={where}", *environment, *become, *(str(word) for word in words)]
 
     def start(self, *words, **how):
@@ -148,9 +154,6 @@ exec sleep infinity"""
 
     def guard(self):
         return {name: count["packets"] for name, count in self.agent()["guard"].items()}
-
-    def stop_agent(self):
-        self.type("pkill --ns $$ --nslist net -x tributary-hostd; while pgrep --ns $$ --nslist net -x tributary-hostd; do sleep 0.1; done")
 
 
 def finish(child, seconds=120):
@@ -272,16 +275,18 @@ class SlurmCluster:
         self.controller.daemon("slurmctld", "-D")
 
     def wait_until_idle(self):
-        def states():
-            return self.run("alice", "sinfo", "--noheader", "--Node", "--format=%T")[1].split()
-
-        wait_until(lambda: states() == ["idle"] * len(self.nodes), "all nodes are idle", 60)
+        idle = ["idle"] * len(self.nodes)
+        wait_until(lambda: self.words("sinfo", "--noheader", "--Node", "--format=%T") == idle, "all nodes are idle", 60)
 
     def start(self, user, *words):
         return self.controller.start(*words, user=user)
 
     def run(self, user, *words):
         return finish(self.start(user, *words))
+
+    def words(self, *command):
+        """What a command of Slurm prints, for waiting."""
+        return self.start("alice", *command).communicate(timeout=60)[0].split()
 
     def batch(self, user, script, *options):
         """The number of a job that runs this text on each of its nodes."""
