@@ -49,6 +49,9 @@ def test_two_users_reduce_on_the_same_nodes_without_a_privilege_or_a_secret(lab)
         assert len({vni for _, vni in jobs.values()}) == 2, jobs
         known = slurm.jobs()
         assert {known[name]["vni"] for name, _ in jobs.values()} == {vni for _, vni in jobs.values()}, known
+        for name, _ in jobs.values():
+            hosts = slurm.manager.get(f"/fabric/collectives/jobs/{name}")[1]["hosts"]
+            assert hosts is not None and len(hosts) == 3, "each is limited to its nodes"
         wait_until(lambda: slurm.permissions() == 6, "two jobs are permitted at three ports")
         go.touch()
         for user, child in running.items():
