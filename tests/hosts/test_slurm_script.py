@@ -125,11 +125,12 @@ def test_clusters_that_share_a_manager_have_names_of_their_own(lab):
 def certificates(lab):
     """A CA of the manager, which has its own name; another of nodes, and a certificate of h1."""
     def sign(ca, name, alternative):
-        lab.sh(f"""cd {lab.place} &&
-          openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={ca} -keyout {ca}.key -out {ca}.pem 2>&1 &&
-          openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={name} -keyout {name}.key -out {name}.csr 2>&1 &&
-          echo subjectAltName={alternative} > {name}.ext &&
-          openssl x509 -req -in {name}.csr -CA {ca}.pem -CAkey {ca}.key -CAcreateserial -extfile {name}.ext -out {name}.pem 2>&1""")
+        ca, own = lab.place / ca, lab.place / name
+        key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+        lab.file(f"{name}.ext", f"subjectAltName={alternative}\n")
+        lab.sh(f"openssl req -x509 {key} -subj /CN={ca.name} -keyout {ca}.key -out {ca}.pem")
+        lab.sh(f"openssl req {key} -subj /CN={name} -keyout {own}.key -out {own}.csr")
+        lab.sh(f"openssl x509 -req -in {own}.csr -CA {ca}.pem -CAkey {ca}.key -CAcreateserial -extfile {own}.ext -out {own}.pem")
 
     sign("fabric-ca", "fabricd", "IP:127.0.0.1")
     sign("nodes-ca", "h1", "DNS:h1")
