@@ -1,5 +1,5 @@
 """A Slurm of several nodes on a fabric, from Debian's packages, set up by typing docs/operate/compute-nodes.md and
-slurm.md. Every machine has its own /etc, /var, /run/tributary and name; nodes have their own network, too: eth0 for
+slurm.md. Every machine has its own /etc, /var, /tmp, /run/tributary and name; nodes have their own network, too: eth0 for
 Slurm, eth1, with a vendor's MAC address, for the fabric.
 
     slurm = SlurmCluster(lab, nodes=3)
@@ -11,6 +11,7 @@ Slurm, eth1, with a vendor's MAC address, for the fabric.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from test_fabric_manager import Fabric
 from test_host_agent import AS_THE_UNIT, need as need_agent
-from test_launch_nodes import PEERS, background, need
+from test_launch_nodes import LIBRARIES_OF_PEERS, PEERS, background, need
 from tributary.network import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +105,7 @@ mount --make-rprivate /
 {mounts[0]}
 {mounts[1]}
 mount -t tmpfs -o mode=755 tmpfs /run/tributary
+for folder in /tmp /dev/shm; do mount -t tmpfs -o mode=1777 tmpfs $folder; done
 hostname {name}
 echo ready
 exec sleep infinity"""
@@ -200,6 +202,7 @@ class SlurmCluster:
         for program in (lab.binaries.hostd, lab.binaries.ctl, lab.binaries.host):
             lab.need(program)
             shutil.copy(program, usr / "bin")
+        self._install_for_mpi(usr / LIBRARIES_OF_PEERS.relative_to(PEERS / "usr"))
         shutil.copy(ROOT / "endpoint/launcher/slurm/tributary-slurm", usr / "libexec/tributary")
         shutil.copy(ROOT / "packaging/tributary-hostd.service.in", lab.place / "tributary-hostd.service")
         for name, lines in STAND_INS.items():
@@ -226,6 +229,15 @@ class SlurmCluster:
         for folder in ("tributary", "munge"):
             Path("/run", folder).mkdir(mode=0o755, exist_ok=True)
         lab.sh(f"mount -t overlay overlay -o lowerdir={usr}:{PEERS}/usr:/usr /usr")
+
+    def _install_for_mpi(self, folder):
+        """The libraries that MPI programs preload, with those of the build that they need."""
+        folder.mkdir(parents=True)
+        for library in (self.lab.build / "endpoint" / "mpi").glob("libtributary_mpi_*.so"):
+            shutil.copy(library, folder)
+            for needed in re.findall(r"=> (/\S+)", self.lab.sh(f"ldd {library}")):
+                if Path(needed).is_relative_to(self.lab.build):
+                    shutil.copy(needed, folder / Path(needed).name)
 
     def _certificates(self, names):
         folder = self.lab.place / "certificates"

@@ -6,6 +6,9 @@ from contextlib import contextmanager, suppress
 
 from launching import kill, processes
 from slurm_cluster import USERS, SlurmCluster, finish
+from test_mpi import SOURCE, summary
+from tributary.cases import Skip
+from tributary.mpi_library import OPENMPI
 from tributary.network import wait_until
 
 ALONE = True
@@ -76,6 +79,22 @@ def test_two_users_reduce_on_the_same_nodes_without_a_privilege_or_a_secret(lab)
         # No user reads what another one's programs know.
         code, out, _ = slurm.run("bob", "srun", "-w", "h0", "sh", "-c", "ls /run/tributary/slurm; cat /etc/tributary/node.key")
         assert code != 0 and out == "", out
+
+
+def test_an_mpi_program_of_a_user_reduces_under_srun(lab):
+    if not OPENMPI.launcher:
+        raise Skip("Open MPI is not installed: scripts/setup")
+    program = OPENMPI.compile(SOURCE, lab.place / "mpi_check")
+    with slurm_of(lab) as slurm:
+        code, out, err = slurm.run(
+            "alice", "env", "TRIBUTARY_MPI_REQUIRE=1", "OMPI_MCA_btl=tcp,self", "OMPI_MCA_btl_tcp_if_include=eth0",
+            "OMPI_MCA_mpi_yield_when_idle=1", "srun", "--mpi=pmix", "-N3", "-n3",
+            "--export=ALL,LD_PRELOAD=libtributary_mpi_ompi.so", program, "sums", "1",
+        )  # fmt: skip
+        assert code == 0, out + err
+        here, calls = summary(err)
+        assert here > calls / 2, err
+        slurm.wait_until_nothing_is_left()
 
 
 def test_jobs_that_are_requeued_shrink_or_have_components_leave_nothing(lab):
