@@ -6,8 +6,7 @@ from contextlib import contextmanager, suppress
 
 from launching import kill, processes
 from slurm_cluster import USERS, SlurmCluster, finish
-from test_mpi import SOURCE, summary
-from tributary.cases import Skip
+from test_mpi import compiled, summary
 from tributary.mpi_library import OPENMPI
 from tributary.network import wait_until
 
@@ -82,13 +81,11 @@ def test_two_users_reduce_on_the_same_nodes_without_a_privilege_or_a_secret(lab)
 
 
 def test_an_mpi_program_of_a_user_reduces_under_srun(lab):
-    if not OPENMPI.launcher:
-        raise Skip("Open MPI is not installed: scripts/setup")
-    program = OPENMPI.compile(SOURCE, lab.place / "mpi_check")
+    program = compiled(lab, OPENMPI)
     with slurm_of(lab) as slurm:
         code, out, err = slurm.run(
-            "alice", "env", "TRIBUTARY_MPI_REQUIRE=1", "OMPI_MCA_btl=tcp,self", "OMPI_MCA_btl_tcp_if_include=eth0",
-            "OMPI_MCA_mpi_yield_when_idle=1", "srun", "--mpi=pmix", "-N3", "-n3",
+            "alice", "env", "TRIBUTARY_MPI_REQUIRE=1", "TRIBUTARY_MPI_VERBOSE=1", "TRIBUTARY_MPI_TUNING=always",
+            "OMPI_MCA_btl=tcp,self", "OMPI_MCA_btl_tcp_if_include=eth0", "OMPI_MCA_mpi_yield_when_idle=1", "srun", "--mpi=pmix", "-N3", "-n3",
             "--export=ALL,LD_PRELOAD=libtributary_mpi_ompi.so", program, "sums", "1",
         )  # fmt: skip
         assert code == 0, out + err
