@@ -637,16 +637,20 @@ protected:
   void join_named(std::uint32_t slots) {
     slots_ = slots;
     on_both([&](std::uint32_t rank) {
-      tributary_named_group_options who = tributary_named_group_defaults("demo");
-      who.rank = rank;
-      who.size = 2;
-      who.root_rank = 0;
-      who.manager_url = url.c_str();
-      who.token = "";
-      who.wait_usec = 20'000'000;
+      const tributary_named_group_options who = named(rank);
       ASSERT_EQ(tributary_join_named(host[rank], &who, &joined[rank]), TRIBUTARY_OK)
           << tributary_last_error(host[rank]);
     });
+  }
+  [[nodiscard]] tributary_named_group_options named(std::uint32_t rank) const {
+    tributary_named_group_options who = tributary_named_group_defaults("demo");
+    who.rank = rank;
+    who.size = 2;
+    who.root_rank = 0;
+    who.manager_url = url.c_str();
+    who.token = "";
+    who.wait_usec = 20'000'000;
+    return who;
   }
   /// By name: the groups that the manager was asked for, with a tree each.
   GroupRecord& record_of(const std::string& name) {
@@ -925,13 +929,7 @@ protected:
 
 private:
   void hold_at(std::uint32_t rank) {
-    tributary_named_group_options who = tributary_named_group_defaults("demo");
-    who.rank = rank;
-    who.size = 2;
-    who.root_rank = 0;
-    who.manager_url = url.c_str();
-    who.token = "";
-    who.wait_usec = 20'000'000;
+    tributary_named_group_options who = named(rank);
     who.protocol.ids = TRIBUTARY_NO_IDS;
     ASSERT_EQ(tributary_join_named(keeper[rank], &who, &held[rank]), TRIBUTARY_OK)
         << tributary_last_error(keeper[rank]);
