@@ -26,7 +26,13 @@ def program(lab, library=OPENMPI):
 
 
 def lines(err, about):
-    return [line for line in err.splitlines() if line.startswith("Tributary MPI: ") and about in line]
+    said = (line.lstrip("\0") for line in err.splitlines())  # Open MPI 5.0 puts a 0 before the first line of a rank
+    return [line for line in said if line.startswith("Tributary MPI: ") and about in line]
+
+
+def need_a_launcher_that_lets_ranks_die():
+    if OPENMPI.release >= (5, 0):
+        raise Skip("Open MPI 5.0 ends the program when a rank has died")
 
 
 def run(cluster, words, ranks=8, library=OPENMPI, **variables):
@@ -357,6 +363,7 @@ def contributions(cluster):
 
 
 def test_another_process_of_the_node_keeps_the_tree_of_one_that_has_died(lab):
+    need_a_launcher_that_lets_ranks_die()
     cluster = Cluster(lab, OPENMPI, 4, multicast_limit=1, lease_ms=LEASE_MS)
     end = cluster.folder / "end"
     job = Observed(cluster, 8, ["keeper", end], TRIBUTARY_MPI_TIMEOUT=20)
@@ -430,6 +437,7 @@ class Dying:
 
 
 def test_a_member_that_dies_between_the_agreement_and_the_first_call_is_named(lab):
+    need_a_launcher_that_lets_ranks_die()
     job = Dying(lab, "call", noticed=False)
     assert re.search(rf"rank 2 on {job.node}\S* is gone", job.said), job.said
 
