@@ -8,12 +8,12 @@ from pathlib import Path
 from test_fabric_manager import JOB, Fabric
 from test_members import LEASE
 from test_one_root import nothing_is_left
-from test_python import beside, python
+from test_python import beside, outputs_of, python
 from tributary.network import shell, wait_until
 
 ALONE = True  # many frames on the whole machine
 HERE = Path(__file__).resolve().parent
-SIZE = 4
+SIZE, SECONDS = 4, 200
 
 
 def start(lab, fabric, program, *words):
@@ -28,23 +28,10 @@ def start(lab, fabric, program, *words):
         for rank in range(SIZE)]
 
 
-def finish(running):
-    said = []
-    try:
-        for rank, child in enumerate(running):
-            out, err = child.communicate(timeout=200)
-            assert child.returncode == 0, f"rank {rank} ended with {child.returncode}:\n{out}{err}"
-            said.append(out)
-    finally:
-        for child in running:
-            child.kill()
-    return said
-
-
 def test_dups_share_trees_and_are_reduced_in_the_network(lab):
     fabric = Fabric(lab, groups={"multicast_limit": 32})
     said = [json.loads(line) for line in
-            finish(start(lab, fabric, HERE / "python_contexts.py", "eth0", "{rank}", SIZE, 40, 300))]
+            outputs_of(start(lab, fabric, HERE / "python_contexts.py", "eth0", "{rank}", SIZE, 40, 300), SECONDS)]
     # A tree of 128 serves nine.
     assert all(5 <= one["trees"] <= 7 for one in said), said
     assert said[0]["full"] > 0 and said[0]["unreduced"] == 0, said
@@ -78,7 +65,7 @@ with tributary.Host("eth0") as host:
         except tributary.TributaryError as error:
             print(error)
 """)
-    finish(start(lab, fabric, program, "{rank}"))
+    outputs_of(start(lab, fabric, program, "{rank}"), SECONDS)
     nothing_is_left(fabric)
 
 
@@ -117,7 +104,7 @@ def test_dups_continue_when_their_trees_are_rerouted_and_when_switches_restart(l
         before = said.read_text().count("step")
         wait_until(lambda: said.read_text().count("step") >= before + 2 or running[0].poll() is not None, "further steps", 60)
         if running[0].poll() is not None:
-            finish(running)  # fails with what they printed
+            outputs_of(running, SECONDS)  # fails with what they printed
 
     def spines():
         return [part["switch"] for tree in fabric.manager.list("trees") for part in tree["parts"]
@@ -137,5 +124,5 @@ def test_dups_continue_when_their_trees_are_rerouted_and_when_switches_restart(l
     wait_until(lambda: len(fabric.tree_numbers()) >= len(trees), "the switches have the trees again", 60)
     further_steps()
     end.touch()
-    finish(running)
+    outputs_of(running, SECONDS)
     nothing_is_left(fabric)

@@ -36,6 +36,20 @@ def beside(lab):
             "TRIBUTARY_LIBRARY": str(lab.binaries.library)}
 
 
+def outputs_of(running, seconds=120):
+    """What each rank wrote; all must end successfully, each within this time of the one before."""
+    said = []
+    try:
+        for rank, child in enumerate(running):
+            out, err = child.communicate(timeout=seconds)
+            assert child.returncode == 0, f"rank {rank} ended with {child.returncode}:\n{out}{err}"
+            said.append(out)
+    finally:
+        for child in running:
+            child.kill()
+    return said
+
+
 def ranks(lab, *program, **variables):
     """Runs it at all ranks concurrently; returns their output. `program`: path and arguments, with
     {rank} and {nid}; `variables`: of the environment."""
@@ -48,16 +62,7 @@ def ranks(lab, *program, **variables):
             ["ip", "netns", "exec", f"h{rank}", "unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', f"h{rank}",
              interpreter, *words], env=environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    said = []
-    try:
-        for rank, child in enumerate(running):
-            out, err = child.communicate(timeout=120)
-            assert child.returncode == 0, f"rank {rank} ended with {child.returncode}:\n{out}{err}"
-            said.append(out)
-    finally:
-        for child in running:
-            child.kill()
-    return said
+    return outputs_of(running)
 
 
 def test_every_form_and_operator_is_as_numpy_has_it(lab):

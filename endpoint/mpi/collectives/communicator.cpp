@@ -193,7 +193,7 @@ void Communicator::retire(End end) {
     return;
   }
   if (end == End::freed) {
-    // Nobody is waited for. A rank that lacks a result of this communicator still gets it, from the
+    // It waits for no rank: one that lacks a result of this communicator still gets it, from the
     // team, which answers until all have left it (teams.hpp).
     give_back();
   } else {
