@@ -13,8 +13,13 @@ namespace tributary::api {
 
 /// The sender of a request.
 struct Caller {
-  std::string token;          ///< from the Authorization header, "" without one
+  std::string token{};        ///< from the Authorization header, "" without one
   bool administrator = false; ///< the admin token, or the Unix socket's owner or root
+  /// Names in the certificate of a compute node; empty without one, and with a token.
+  std::vector<std::string> nodes{};
+
+  /// A caller that may speak for compute nodes, and for nothing else.
+  [[nodiscard]] bool is_node() const { return !administrator && token.empty() && !nodes.empty(); }
 };
 
 /// A request whose route is known, and whose body has arrived.

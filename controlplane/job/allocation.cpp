@@ -118,9 +118,11 @@ std::optional<FabricAddress> fabric_address(std::string_view mac) {
 }
 
 const Interface* fabric_interface(const std::vector<Interface>& interfaces, std::string_view wanted,
-                                  const std::function<bool(Nid)>& is_known) {
+                                  const std::function<std::string_view(Nid)>& host_of,
+                                  std::string_view node) {
+  enum class Likeness : std::uint8_t { none, by_name, by_address, by_both };
   const Interface* best = nullptr;
-  bool best_is_known = false;
+  auto best_likeness = Likeness::none;
   for (const Interface& each : interfaces) {
     const auto address = fabric_address(each.address);
     if (!address || (!wanted.empty() && each.name != wanted)) {
@@ -129,10 +131,15 @@ const Interface* fabric_interface(const std::vector<Interface>& interfaces, std:
     if (!wanted.empty()) {
       return &each;
     }
-    const bool known = address->made_for_it && is_known(address->nid);
-    if (address->made_for_it && (best == nullptr || (known && !best_is_known))) {
+    const std::string_view host = host_of(address->nid);
+    // Another vendor's address may end as that of another node: so the name must agree.
+    const Likeness likeness = address->made_for_it
+                                  ? (host.empty() ? Likeness::by_address : Likeness::by_both)
+                              : !host.empty() && host == node ? Likeness::by_name
+                                                              : Likeness::none;
+    if (likeness > best_likeness) {
       best = &each;
-      best_is_known = known;
+      best_likeness = likeness;
     }
   }
   return best;

@@ -21,11 +21,13 @@ struct FabricAddress {
 /// Parses a MAC address, whose low 20 bits are the NID; nothing if it is malformed or not a host's.
 [[nodiscard]] std::optional<FabricAddress> fabric_address(std::string_view mac);
 
-/// The interface named `wanted`; without a name the one whose NID is known, or the first whose
-/// address is made for the fabric. Null if none matches.
+/// The interface named `wanted`; without a name the first one of these: its address is made for the
+/// fabric and its NID is known; its address is made for the fabric; its NID is known as a host with
+/// this node's name. Null if none matches. `host_of`: a host's name by its NID; "" if unknown.
 [[nodiscard]] const Interface* fabric_interface(const std::vector<Interface>& interfaces,
                                                 std::string_view wanted,
-                                                const std::function<bool(Nid)>& is_known);
+                                                const std::function<std::string_view(Nid)>& host_of,
+                                                std::string_view node);
 
 /// Links on the path from node to node, relative to the smallest non-zero number: 1 for neighbours
 /// at one switch, 2 for twice as many links. Row-major; 0 from a node to itself. Empty when the

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tributary::job_controller {
 
 group::Result<std::string> Access::job_for(const api::Caller& caller,
@@ -52,7 +54,9 @@ std::optional<api::Answer> Access::refuse(const api::Route& route,
                                           const api::Caller& caller) const {
   using Is = api::Who::Is;
   switch (route.who.is) {
-  case Is::anyone: return route.has_body ? refuse_strangers(caller) : std::nullopt;
+  case Is::anyone:
+    // Of a node the handler decides.
+    return route.has_body && !caller.is_node() ? refuse_strangers(caller) : std::nullopt;
   case Is::known:
   case Is::job: return refuse_strangers(caller);
   case Is::viewer: return refuse_lookers(caller);
@@ -87,6 +91,31 @@ std::optional<std::string> Access::job_to_see(const api::Caller& caller, const s
     return std::nullopt;
   }
   return *job;
+}
+
+std::optional<api::Answer> Access::refuse_nodes(const api::Caller& caller,
+                                                const api::AllocationRequest& request) const {
+  const auto is_certified = [&](const api::AllocationRequest::Node& node) {
+    return std::ranges::find(caller.nodes, node.name) != caller.nodes.end();
+  };
+  for (const api::AllocationRequest::Node& node : request.nodes) {
+    if (!is_certified(node)) {
+      return api::error_answer(403,
+                               fmt::format("the certificate is of node {}; it cannot speak for "
+                                           "node \"{}\"",
+                                           fmt::join(caller.nodes, ", "), node.name));
+    }
+  }
+  const records::Allocation* const allocation = registry_.find_allocation(request.job);
+  for (const api::AllocationRequest::Node& node : request.nodes) {
+    if (allocation == nullptr || !records::has_node(*allocation, node.name)) {
+      // The same for a job that does not exist: a node hears of its own alone.
+      return api::error_answer(404, fmt::format("no job \"{}\" has node \"{}\"; an administrator "
+                                                "gives it that node with POST /api/v1/allocations",
+                                                request.job, node.name));
+    }
+  }
+  return std::nullopt;
 }
 
 api::OnlyJob Access::only_job_of(const api::Caller& caller) const {

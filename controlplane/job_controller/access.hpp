@@ -1,4 +1,5 @@
-// Access control: administrators, jobs by their tokens, and callers without one.
+// Access control: administrators, jobs by their tokens, compute nodes by their certificates, and
+// callers without either.
 //
 // A check returns what the caller may access (a job's name, say) or the answer that refuses it: 401
 // for a wrong token, 403 for a caller without permission. Every request is checked first, before
@@ -61,6 +62,10 @@ public:
     return refuse(route, caller);
   }
 
+  /// Refuses what the certificate of a compute node does not allow: it may speak for that node, in
+  /// jobs whose allocation has it. Requires `caller.is_node()`.
+  [[nodiscard]] std::optional<api::Answer>
+  refuse_nodes(const api::Caller& caller, const api::AllocationRequest& request) const;
   /// Refuses callers that are not administrators; `what` begins the sentence: "jobs are".
   [[nodiscard]] std::optional<api::Answer> refuse_others(const api::Caller& caller,
                                                          std::string_view what) const;

@@ -42,16 +42,24 @@ std::vector<NodePlace> places_of(const topology::Graph& graph,
   std::vector<NodePlace> places;
   for (const api::AllocationRequest::Node& node : request.nodes) {
     NodePlace place;
-    const job::Interface* const interface =
-        job::fabric_interface(node.inventory.interfaces, request.interface,
-                              [&graph](Nid nid) { return graph.find_host(nid).has_value(); });
+    const job::Interface* const interface = job::fabric_interface(
+        node.inventory.interfaces, request.interface,
+        [&](Nid nid) {
+          const auto host = graph.find_host(nid);
+          return host ? std::string_view(graph[*host].name) : std::string_view();
+        },
+        node.inventory.host.empty() ? node.name : node.inventory.host);
     if (interface != nullptr) {
       place.interface = interface->name;
       place.address = interface->address;
       place.nid = job::fabric_address(interface->address)->nid;
-      if (const auto host = graph.find_host(*place.nid); host && graph[*host].plugged) {
-        place.at = graph[*host].at.at;
-      }
+    } else if (const auto host = graph.find_host(std::string_view(node.name));
+               host && node.inventory.interfaces.empty()) {
+      place.nid = graph[*host].nid; // it says nothing of itself
+    }
+    if (const auto host = place.nid ? graph.find_host(*place.nid) : std::nullopt;
+        host && graph[*host].plugged) {
+      place.at = graph[*host].at.at;
     }
     places.push_back(std::move(place));
   }
@@ -116,7 +124,7 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
     json::array ranks;
     for (std::size_t local = 0; local < request.nodes[n].ranks.size(); ++local) {
       json::object rank{{"rank", request.nodes[n].ranks[local]}};
-      if (place.nid) {
+      if (!place.address.empty()) {
         rank["end_point"] = fmt::format("{}:{}", place.address, local);
       }
       ranks.push_back(std::move(rank));
@@ -125,9 +133,11 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
     json::array own;
     if (place.nid) {
       node["nid"] = place.nid->value;
-      own.push_back(value_of("fm.interface", "local_resource", "text", place.interface));
-      own.push_back(value_of("fm.address", "local_resource", "text", place.address));
-      own.push_back(value_of("TRIBUTARY_MPI_INTERFACE", "environment", "text", place.interface));
+      if (!place.interface.empty()) {
+        own.push_back(value_of("fm.interface", "local_resource", "text", place.interface));
+        own.push_back(value_of("fm.address", "local_resource", "text", place.address));
+        own.push_back(value_of("TRIBUTARY_MPI_INTERFACE", "environment", "text", place.interface));
+      }
       if (vni && sets_up && !place.at) {
         notes.push_back(json::value(fmt::format(
             "{}: no switch has learned of host {} yet; its port is set up when one does",
@@ -136,8 +146,9 @@ json::object AllocationAnswer::to(const api::AllocationRequest& request, const s
     } else {
       notes.emplace_back(
           request.interface.empty()
-              ? fmt::format("{} has no interface with a fabric address (02:00:00:0H:HH:HH); "
-                            "--interface names one",
+              ? fmt::format("{} has no interface with a fabric address (02:00:00:0H:HH:HH), and "
+                            "none by which the fabric knows a host of its name; --interface names "
+                            "one, and tributary-hostd on the node announces it",
                             request.nodes[n].name)
               : fmt::format("{} has no interface {} with a MAC address that names a host",
                             request.nodes[n].name, request.interface));

@@ -38,14 +38,19 @@ void add_what_was(records::Allocation& now, const records::Allocation& before) {
 } // namespace
 
 /// Without a cookie. A caller with only a job's token can name any host: it gets only those that
-/// the job is limited to.
+/// the job is limited to. A node can name any, too, where the job has no such list.
 records::Allocation Allocations::wanted_by(const api::Caller& caller,
                                            const api::AllocationRequest& request,
                                            const std::vector<NodePlace>& places) const {
   const group::Job* const job = rooms_.registry.find_job(request.job);
   const auto may_set_up = [&](std::optional<Nid> nid) {
-    return nid && (caller.administrator ||
-                   (job != nullptr && job->hosts && std::ranges::binary_search(*job->hosts, *nid)));
+    if (!nid) {
+      return false;
+    }
+    const bool is_listed =
+        job != nullptr && job->hosts && std::ranges::binary_search(*job->hosts, *nid);
+    const bool has_no_list = job != nullptr && !job->hosts;
+    return caller.administrator || is_listed || (caller.is_node() && has_no_list);
   };
   records::Allocation allocation{.cookie = {},
                                  .nodes = {},
@@ -119,7 +124,9 @@ void Allocations::begin(const api::Caller& caller, const api::AllocationRequest&
     }
   }
   for (const api::AllocationRequest::Node& node : request.nodes) {
-    rooms_.nodes.take(node.name, node.inventory, request.job);
+    if (node.inventory != job::NodeInventory()) { // a workload manager says nothing of its nodes
+      rooms_.nodes.take(node.name, node.inventory, request.job);
+    }
   }
   if (const records::Allocation* const before = rooms_.registry.find_allocation(request.job)) {
     add_what_was(wanted, *before);

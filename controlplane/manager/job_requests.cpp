@@ -154,7 +154,11 @@ void Manager::delete_job(const api::Caller& /*caller*/, const api::JobName& requ
 
 void Manager::allocate(const api::Caller& caller, const api::AllocationRequest& request,
                        api::Reply reply) {
-  if (request.exists) {
+  if (request.exists && caller.is_node()) {
+    if (auto error = access_.refuse_nodes(caller, request)) {
+      return reply(std::move(*error));
+    }
+  } else if (request.exists) {
     if (!access_.job_to_see(caller, request.job, reply)) {
       return;
     }

@@ -82,6 +82,13 @@ const Key<Rest> rest_keys[] = {
       .sample = "\"/etc/tributary/fabricd.key\"",
       .help = "Private key of the certificate, PEM."},
      [](Rest& r, const Value& v) { r.tls_key = text(v); }},
+    {{.name = "tls_ca",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/nodes-ca.pem\"",
+      .help =
+          "CA that signs the certificates of compute nodes; a certificate's name is the node's, "
+          "for which its caller may speak. Absent: no caller is known by a certificate."},
+     [](Rest& r, const Value& v) { r.tls_ca = text(v); }},
     {{.name = "administrator_token_file",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/administrator.token\"",
@@ -534,6 +541,11 @@ Config parse_text(std::string_view content, const std::string& file) {
   read(manager, result.manager);
   const auto of_rest = read(rest, result.rest);
   require_both(result.rest.tls_certificate, result.rest.tls_key, of_rest, findings);
+  if (!result.rest.tls_ca.empty() && result.rest.tls_certificate.empty()) {
+    findings.add(
+        of_rest.line("tls_ca"), of_rest.path("tls_ca"),
+        "nodes show their certificates by TLS alone; give tls_certificate and tls_key, too");
+  }
   result.rest.addresses = addresses_of(result.rest.listen, of_rest, findings);
   const auto of_switches = read(switches, result.switches);
   require_both(result.switches.tls_certificate, result.switches.tls_key, of_switches, findings);

@@ -27,6 +27,7 @@ struct Rest {
   std::vector<net::Address> addresses; ///< those of `listen`
   std::string tls_certificate;
   std::string tls_key;
+  std::string tls_ca; ///< of compute nodes
   std::string administrator_token_file;
 };
 

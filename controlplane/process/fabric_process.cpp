@@ -127,6 +127,7 @@ rest::Settings rest_settings(const Rest& config) {
   settings.listen = config.listen;
   settings.tls_certificate = config.tls_certificate;
   settings.tls_key = config.tls_key;
+  settings.tls_ca = config.tls_ca;
   settings.administrator_token = administrator_token(config);
   return settings;
 }

@@ -42,9 +42,11 @@ void check_files(const Config& config) {
   look("rest", "administrator_token_file", [&] { static_cast<void>(administrator_token(rest)); });
   if (!rest.tls_certificate.empty()) {
     look("rest", "tls_certificate", [&] {
-      static_cast<void>(net::tls_context(
-          {.role = net::TlsRole::server,
-           .files = {.ca = {}, .certificate = rest.tls_certificate, .key = rest.tls_key}}));
+      static_cast<void>(
+          net::tls_context({.role = net::TlsRole::server,
+                            .verify = rest.tls_ca.empty() ? net::TlsVerify::nothing
+                                                          : net::TlsVerify::authority_if_any,
+                            .files = {rest.tls_ca, rest.tls_certificate, rest.tls_key}}));
     });
   }
   const Switches& switches = config.switches;

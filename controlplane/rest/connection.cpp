@@ -147,6 +147,7 @@ void Connection::close() {
 asio::awaitable<void> Connection::run(bool busy) {
   deadline_.arm(shared_->limits.header_time);
   const error_code error = co_await transport_->open();
+  peer_.certified_names = transport_->certified_names();
   bool go_on = !error;
   if (go_on && busy) {
     go_on = co_await refuse_busy();
@@ -242,6 +243,9 @@ std::optional<Response> Connection::refuse_early(Match& match, api::Call& call) 
           ? peer_.administrator
           : !shared_->administrator_token.empty() &&
                 same_secret(call.caller.token, shared_->administrator_token);
+  if (request.count(http::field::authorization) == 0) {
+    call.caller.nodes = peer_.certified_names;
+  }
   const bool takes_body = match.route->has_body;
   if (!shared_->closed()) {
     note_caller(call.caller);

@@ -29,13 +29,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tributary::rest {
 
 struct Peer {
-  std::string name; ///< "10.1.2.3", "2001:db8:1:2::/64", "user 1000"
+  std::string name{}; ///< "10.1.2.3", "2001:db8:1:2::/64", "user 1000"
   bool administrator = false;
-  net::ConnectionShares::Id id = 0; ///< of the connection
+  net::ConnectionShares::Id id = 0;           ///< of the connection
+  std::vector<std::string> certified_names{}; ///< once the connection is open
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {

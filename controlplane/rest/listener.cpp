@@ -34,14 +34,13 @@ UnixListener listen_unix(asio::io_context& context, const std::string& path) {
   }
 }
 
-std::shared_ptr<asio::ssl::context> make_tls(const std::string& certificate,
-                                             const std::string& key) {
+std::shared_ptr<asio::ssl::context> make_tls(const net::TlsFiles& files) {
   try {
-    return std::make_shared<asio::ssl::context>(
-        net::tls_context({.role = net::TlsRole::server,
-                          .oldest = net::TlsVersion::tls_1_2,
-                          .verify = net::TlsVerify::nothing,
-                          .files = {.ca = {}, .certificate = certificate, .key = key}}));
+    return std::make_shared<asio::ssl::context>(net::tls_context(
+        {.role = net::TlsRole::server,
+         .oldest = net::TlsVersion::tls_1_2,
+         .verify = files.ca.empty() ? net::TlsVerify::nothing : net::TlsVerify::authority_if_any,
+         .files = files}));
   } catch (const net::TlsError& e) {
     throw ListenError(fmt::format("rest: {}", e.what()));
   }

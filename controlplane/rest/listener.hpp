@@ -3,6 +3,7 @@
 
 #include "controlplane/rest/transport.hpp"
 #include "lib/net/address.hpp"
+#include "lib/net/tls_context.hpp"
 #include "lib/service/socket_file.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -31,8 +32,8 @@ struct UnixListener {
 /// Throws ListenError.
 [[nodiscard]] UnixListener listen_unix(asio::io_context& context, const std::string& path);
 
-/// TLS 1.2 or newer with this certificate chain and key (PEM). Throws ListenError.
-[[nodiscard]] std::shared_ptr<asio::ssl::context> make_tls(const std::string& certificate,
-                                                           const std::string& key);
+/// TLS 1.2 or newer with this certificate chain and key. With a CA clients may present a
+/// certificate, which it must have signed. Throws ListenError.
+[[nodiscard]] std::shared_ptr<asio::ssl::context> make_tls(const net::TlsFiles& files);
 
 } // namespace tributary::rest

@@ -55,13 +55,14 @@ void report(const std::exception_ptr& thrown) {
 class Server::Impl : public std::enable_shared_from_this<Server::Impl> {
 public:
   Impl(asio::io_context& context, const Settings& settings, api::Service& service)
-      : context_(context), shared_(std::make_shared<Shared>(settings.limits)), stop_timer_(context),
-        certificate_(settings.tls_certificate), key_(settings.tls_key),
+      : context_(context), shared_(std::make_shared<Shared>(settings.limits)),
+        stop_timer_(context), tls_files_{settings.tls_ca, settings.tls_certificate,
+                                         settings.tls_key},
         handshakes_(std::make_shared<net::HandshakeTurns>(context.get_executor())) {
     shared_->service = &service;
     shared_->routes = service.routes();
     shared_->administrator_token = settings.administrator_token;
-    if (certificate_.empty() != key_.empty()) {
+    if (tls_files_.certificate.empty() != tls_files_.key.empty()) {
       throw ListenError("TLS needs a certificate and a key; set both rest.tls_certificate and "
                         "rest.tls_key, or neither");
     }
@@ -123,8 +124,8 @@ public:
   }
 
   void reload_certificate() {
-    if (!certificate_.empty()) {
-      tls_ = make_tls(certificate_, key_);
+    if (!tls_files_.certificate.empty()) {
+      tls_ = make_tls(tls_files_);
     }
   }
 
@@ -183,7 +184,7 @@ private:
     }
     socket.set_option(tcp::no_delay(true), error);
     net::limit_silence(socket.native_handle());
-    const Peer peer{net::subscriber_of(remote.address()), false, ++last_id_};
+    const Peer peer{.name = net::subscriber_of(remote.address()), .id = ++last_id_};
     admit(tls_ ? tls_transport(Socket(std::move(socket)), tls_, handshakes_, peer.name)
                : plain_transport(Socket(std::move(socket))),
           peer);
@@ -194,7 +195,9 @@ private:
     if (!user) {
       return;
     }
-    const Peer peer{fmt::format("user {}", *user), is_administrator(*user), ++last_id_};
+    const Peer peer{.name = fmt::format("user {}", *user),
+                    .administrator = is_administrator(*user),
+                    .id = ++last_id_};
     admit(plain_transport(Socket(std::move(socket))), peer);
   }
 
@@ -252,8 +255,7 @@ private:
   asio::io_context& context_;
   std::shared_ptr<Shared> shared_;
   asio::steady_timer stop_timer_;
-  std::string certificate_;
-  std::string key_;
+  net::TlsFiles tls_files_;
   std::shared_ptr<asio::ssl::context> tls_;
   std::shared_ptr<net::HandshakeTurns> handshakes_;
   std::vector<TcpListener> tcp_listeners_;

@@ -68,6 +68,8 @@ struct Settings {
   /// PEM files; both or neither. With them TCP addresses speak TLS 1.2 or newer, and nothing else.
   std::string tls_certificate;
   std::string tls_key;
+  /// PEM; a client may present a certificate that it has signed. "": none is asked for.
+  std::string tls_ca;
   /// "": administrators use the Unix socket only.
   std::string administrator_token;
   Limits limits;
@@ -83,7 +85,7 @@ public:
   Server& operator=(const Server&) = delete;
 
   void stop();
-  /// Reads certificate and key again, for connections made from now on. Throws ListenError and
+  /// Reads certificates and key again, for connections made from now on. Throws ListenError and
   /// keeps the old ones.
   void reload_certificate();
   /// Applies to future requests.

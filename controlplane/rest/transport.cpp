@@ -1,6 +1,7 @@
 #include "controlplane/rest/transport.hpp"
 
 #include "lib/net/as_result.hpp"
+#include "lib/net/tls_context.hpp"
 
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
@@ -73,6 +74,10 @@ public:
     shut_down(socket());
   }
   Socket& socket() override { return stream_.next_layer(); }
+  [[nodiscard]] std::vector<std::string> certified_names() const override {
+    // Boost has no such function for a stream that is const.
+    return net::certified_names(const_cast<asio::ssl::stream<Socket>&>(stream_).native_handle());
+  }
   void cancel() override {
     is_cancelled_ = true;
     Transport::cancel();

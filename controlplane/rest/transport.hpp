@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tributary::rest {
 
@@ -36,6 +37,8 @@ public:
   /// Ends the sending direction. Data that the client still sends can be read from `socket`.
   virtual asio::awaitable<void> finish() = 0;
   virtual Socket& socket() = 0;
+  /// Those in the client's certificate, which has been verified; empty without one.
+  [[nodiscard]] virtual std::vector<std::string> certified_names() const { return {}; }
 
   /// Ends pending operations with an error.
   virtual void cancel() {

@@ -37,11 +37,7 @@ constexpr link::RawSocket::Options only_sends{.bypass_queueing = false,
 
 HelloSender::HelloSender(const std::string& interface, std::uint16_t ethertype, Nid nid,
                          const std::string& host_name)
-    : port_(interface, ethertype, only_sends),
-      host_name_(in_hello_letters(host_name, wire::max_hello_name)) {
-  if (host_name_.empty()) {
-    host_name_ = "host";
-  }
+    : port_(std::in_place, interface, ethertype, only_sends), host_name_(hello_name(host_name)) {
   wire::Hello hello;
   hello.kind = wire::HelloKind::host;
   hello.nid = nid;
@@ -53,22 +49,27 @@ HelloSender::HelloSender(const std::string& interface, std::uint16_t ethertype, 
   leave_ = wire::encode(hello, ethertype);
 }
 
+std::string hello_name(std::string name) {
+  name = in_hello_letters(std::move(name), wire::max_hello_name);
+  return name.empty() ? "host" : name;
+}
+
 std::string HelloSender::send(const std::vector<std::byte>* frame) {
   try {
     if (frame != nullptr) {
-      if (frame->size() > port_.longest_frame()) {
-        throw link::link_error(EMSGSIZE, port_.interface(), "announcing this host");
+      if (frame->size() > port_->longest_frame()) {
+        throw link::link_error(EMSGSIZE, port_->interface(), "announcing this host");
       }
-      std::memcpy(port_.room(), frame->data(), frame->size());
-      port_.push(static_cast<std::uint32_t>(frame->size()));
+      std::memcpy(port_->room(), frame->data(), frame->size());
+      port_->push(static_cast<std::uint32_t>(frame->size()));
     }
-    port_.flush();
+    port_->flush();
   } catch (const link::LinkError& error) {
     return error.what();
   }
-  return port_.pending() == 0
+  return port_->pending() == 0
              ? std::string()
-             : fmt::format("interface '{}' takes no frames right now", port_.interface());
+             : fmt::format("interface '{}' takes no frames right now", port_->interface());
 }
 
 std::string machine_name() {

@@ -1,18 +1,17 @@
 #include "endpoint/library/host.hpp"
 
 #include "endpoint/library/hello_sender.hpp"
+#include "endpoint/library/open_link.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/library/receive_room.hpp"
 #include "endpoint/manager_client/environment.hpp"
-#include "lib/link/interface.hpp"
-#include "lib/link/raw_socket.hpp"
-#include "lib/link/xdp/af_xdp_port.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -22,17 +21,16 @@ using tributary::TimeNs;
 using tributary::TreeNumber;
 using tributary::collective::TreeIndex;
 using tributary::library::HelloSender;
-using tributary::link::Port;
-using tributary::link::RawSocket;
-using tributary::link::xdp::AfXdpPort;
+using tributary::library::OpenedLink;
 
 namespace wire = tributary::wire;
 
 namespace {
 
-Nid nid_for(const tributary_host_options& options, const wire::MacAddress& address) {
-  const Nid nid =
-      options.nid == TRIBUTARY_NID_FROM_ADDRESS ? wire::nid_of(address) : Nid{options.nid};
+Nid nid_for(const tributary_host_options& options, const OpenedLink& link) {
+  const Nid nid = options.nid != TRIBUTARY_NID_FROM_ADDRESS ? Nid{options.nid}
+                  : link.by_agent                           ? link.by_agent->nid
+                                                            : wire::nid_of(link.port->address());
   if (!wire::is_valid_nid(nid)) {
     throw std::invalid_argument(
         fmt::format("NID {:#x} cannot stand in a frame: it has 20 bits and may not begin with nine "
@@ -55,20 +53,16 @@ std::uint16_t checked_ethertype(std::uint16_t ethertype) {
   return ethertype;
 }
 
-/// The longest frame read is a reduction frame with a trailer.
-constexpr std::uint32_t longest_frame = 128;
 /// Between looks at the agent while a call waits for a tree: nothing else may wake it.
 constexpr std::uint64_t answers_interval_ns = 2'000'000;
 /// No link is asked for more.
 constexpr std::size_t most_buffer_bytes = std::size_t{1} << 30;
-static_assert(wire::reduction_frame_bytes < longest_frame);
 
-std::uint32_t longest_packet_on(const tributary_host_options& options) {
-  const std::uint32_t mtu = tributary::link::interface_mtu(options.interface);
-  constexpr auto header = static_cast<std::uint32_t>(wire::ethernet_header_bytes);
-  return std::min(mtu, tributary::library::wants_af_xdp(options)
-                           ? AfXdpPort::longest_possible - header
-                           : RawSocket::longest_payload);
+/// Errors in the options come before those of the interface.
+OpenedLink open_checked(const tributary_host_options& options) {
+  static_cast<void>(checked_ethertype(options.ethertype));
+  static_cast<void>(tributary::library::progress_of(options));
+  return tributary::library::open_link(options);
 }
 
 /// Default of TRIBUTARY_SPIN_AUTO: about as long as a small reduction among few hosts.
@@ -79,43 +73,21 @@ std::uint64_t spin_ns(const tributary_host_options& options) {
          (options.spin_usec == TRIBUTARY_SPIN_AUTO ? spin_usec_by_default : options.spin_usec);
 }
 
-/// With raw sockets frames wait in the interface's queue as any host's do. A port that receives
-/// nothing is one in any case: the kernel gives it no copies of others' frames.
-std::unique_ptr<Port> open_port(const tributary_host_options& options) {
-  const bool hears = options.buffer_bytes > 0;
-  if (hears && tributary::library::wants_af_xdp(options)) {
-    return std::make_unique<AfXdpPort>(
-        options.interface, options.ethertype,
-        AfXdpPort::Options{.receive_buffer_bytes = options.buffer_bytes,
-                           .longest_frame = longest_frame,
-                           .frames_at_once = Port::longest_burst,
-                           .otherwise = "use raw sockets: TRIBUTARY_TRANSPORT=raw, or "
-                                        "TRIBUTARY_TRANSPORT_RAW in the options"});
-  }
-  return std::make_unique<RawSocket>(
-      options.interface, options.ethertype,
-      RawSocket::Options{.bypass_queueing = false,
-                         .hears = hears,
-                         .receive_buffer_bytes = options.buffer_bytes,
-                         .longest_frame = longest_frame,
-                         .frames_at_once = Port::longest_burst});
-}
-
 } // namespace
 
 // Errors in the options are reported before anything is opened.
 tributary_host::tributary_host(const tributary_host_options& options)
-    : tributary_host(options, tributary::library::progress_of(options)) {}
+    : tributary_host(options, tributary::library::progress_of(options), open_checked(options)) {}
 
 tributary_host::tributary_host(const tributary_host_options& options,
-                               const tributary::library::Progress& progress)
-    : interface_(options.interface), ethertype_(checked_ethertype(options.ethertype)),
-      may_thread_(progress.may_thread),
-      loop_(open_port(options), ethertype_,
+                               const tributary::library::Progress& progress, OpenedLink link)
+    : interface_(std::move(link.interface)), ethertype_(options.ethertype),
+      may_thread_(progress.may_thread), nid_(nid_for(options, link)),
+      longest_packet_(link.longest_packet), by_agent_(std::move(link.by_agent)),
+      loop_(std::move(link.port), ethertype_,
             {.spin_ns = spin_ns(options),
              .only_short = options.spin_usec == TRIBUTARY_SPIN_AUTO,
              .own_thread = progress.thread}),
-      nid_(nid_for(options, loop_.port().address())), longest_packet_(longest_packet_on(options)),
       buffer_bytes_(options.buffer_bytes) {
   const auto lock = loop_.lock();
   loop_.engine().add(manager_news_);
@@ -140,12 +112,23 @@ tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Loc
   if (of_job) {
     rdma_->set_policy(of_job->vni, of_job->policy);
   }
-  if (tributary::manager_client::environment_names_manager()) {
+  const auto access = manager_access();
+  if (tributary::manager_client::environment_names_manager() || !access.url.empty()) {
     agent(); // announces the host: the manager listens to those that it knows
     retransmit_ = std::make_unique<tributary::library::RetransmitAgent>(
-        tributary::manager_client::settings_from({}), nid_);
+        tributary::manager_client::settings_from({}, access), nid_);
   }
   return *rdma_;
+}
+
+tributary::manager_client::Otherwise tributary_host::manager_access() const {
+  if (!by_agent_) {
+    return {};
+  }
+  const tributary::host_agent::ManagerAccess& access = by_agent_->manager;
+  return {.url = access.url,
+          .token = access.token,
+          .certificate_authority = access.certificate_authority};
 }
 
 void tributary_host::answer_peers() {
@@ -292,8 +275,13 @@ void tributary_host::keep_ids(tributary_group& group, std::uint32_t ids) {
 
 tributary::library::MembershipAgent& tributary_host::agent() {
   if (!agent_) {
-    agent_ = std::make_unique<tributary::library::MembershipAgent>(std::make_unique<HelloSender>(
-        interface_, ethertype_, nid_, tributary::library::machine_name()));
+    // One sender a host: two would take turns in announcing it and leaving.
+    const auto announced = by_agent_ ? std::optional(by_agent_->host)
+                                     : tributary::library::announced_name(interface_, nid_);
+    agent_ = std::make_unique<tributary::library::MembershipAgent>(
+        announced ? std::make_unique<HelloSender>(*announced)
+                  : std::make_unique<HelloSender>(interface_, ethertype_, nid_,
+                                                  tributary::library::machine_name()));
   }
   return *agent_;
 }

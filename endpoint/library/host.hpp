@@ -17,8 +17,10 @@
 #include "endpoint/library/host_contexts.hpp"
 #include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/membership_agent.hpp"
+#include "endpoint/library/open_link.hpp"
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/library/retransmit_agent.hpp"
+#include "endpoint/manager_client/environment.hpp"
 #include "tributary/tributary.h"
 
 #include <map>
@@ -54,6 +56,12 @@ struct tributary_host {
   [[nodiscard]] std::uint32_t longest_packet() const { return longest_packet_; }
   [[nodiscard]] tributary::engine::Loop& loop() { return loop_; }
   [[nodiscard]] const tributary::engine::Loop& loop() const { return loop_; }
+  /// What the node's host agent says of the link and its job; empty if this process opened it.
+  [[nodiscard]] const std::optional<tributary::host_agent::Opened>& by_agent() const {
+    return by_agent_;
+  }
+  /// How programs of the job reach the manager, as far as the agent knows.
+  [[nodiscard]] tributary::manager_client::Otherwise manager_access() const;
   /// Frames of no group, and frames that are not reduction frames.
   [[nodiscard]] std::uint64_t frames_unknown() const;
 
@@ -119,7 +127,7 @@ struct tributary_host {
 
 private:
   tributary_host(const tributary_host_options& options,
-                 const tributary::library::Progress& progress);
+                 const tributary::library::Progress& progress, tributary::library::OpenedLink link);
 
   /// News of named groups from the fabric manager, polled in every round. Has no frames.
   class ManagerNews final : public tributary::engine::Protocol {
@@ -177,9 +185,11 @@ private:
   std::string interface_;
   std::uint16_t ethertype_;
   bool may_thread_;
-  tributary::engine::Loop loop_;
   tributary::Nid nid_;
   std::uint32_t longest_packet_;
+  /// What the node's host agent says of the link, if it opened it.
+  std::optional<tributary::host_agent::Opened> by_agent_;
+  tributary::engine::Loop loop_;
   std::uint32_t buffer_bytes_; ///< as requested from the link
   ManagerNews manager_news_{*this};
   std::uint64_t frames_unknown_ = 0; ///< unknown frames of former groups
@@ -192,6 +202,6 @@ private:
       moves_;
   std::unique_ptr<tributary::library::MembershipAgent> agent_;
   std::unique_ptr<tributary::library::Rdma> rdma_;
-  /// Exists where the environment has the address of the fabric manager.
+  /// Exists where the environment, or the agent, has the address of the fabric manager.
   std::unique_ptr<tributary::library::RetransmitAgent> retransmit_;
 };

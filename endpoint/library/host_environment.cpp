@@ -1,12 +1,16 @@
 #include "endpoint/library/host_environment.hpp"
 
+#include "endpoint/manager_client/environment.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tributary::library {
 
@@ -58,6 +62,26 @@ bool wants_af_xdp(const tributary_host_options& options) {
       {{TRIBUTARY_TRANSPORT_RAW, "raw"}, {TRIBUTARY_TRANSPORT_AF_XDP, "af_xdp"}}};
   return chosen(options.transport, "the transport", "TRIBUTARY_TRANSPORT", all) ==
          TRIBUTARY_TRANSPORT_AF_XDP;
+}
+
+std::optional<std::string> job_of_environment() {
+  std::string job = manager_client::job_from(nullptr);
+  return job.empty() ? std::nullopt : std::optional(std::move(job));
+}
+
+std::optional<Vni> vni_of_environment() {
+  const char* const set = std::getenv("TRIBUTARY_VNI");
+  const std::string_view text = set == nullptr ? "" : set;
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  Vni vni;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), vni.value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw std::invalid_argument(
+        fmt::format("TRIBUTARY_VNI is '{}' in the environment; it can be 0 to 65535", text));
+  }
+  return vni;
 }
 
 } // namespace tributary::library

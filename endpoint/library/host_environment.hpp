@@ -2,6 +2,10 @@
 #pragma once
 
 #include "tributary/tributary.h"
+#include "tributary/types.hpp"
+
+#include <optional>
+#include <string>
 
 namespace tributary::library {
 
@@ -16,5 +20,10 @@ struct Progress {
 
 /// Whether frames travel through AF_XDP sockets. Throws as above, for TRIBUTARY_TRANSPORT.
 [[nodiscard]] bool wants_af_xdp(const tributary_host_options& options);
+
+/// The job that the environment names, by TRIBUTARY_JOB_ID or as existing tools name it.
+[[nodiscard]] std::optional<std::string> job_of_environment();
+/// The VNI in TRIBUTARY_VNI. Throws std::invalid_argument if it is not one.
+[[nodiscard]] std::optional<Vni> vni_of_environment();
 
 } // namespace tributary::library

@@ -53,9 +53,15 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
   named.settings =
       manager_client::settings_from({.url = options.manager_url,
                                      .token = options.token,
-                                     .certificate_authority = options.certificate_authority});
+                                     .certificate_authority = options.certificate_authority},
+                                    host.manager_access());
   named.request.group = options.name;
   named.request.job = manager_client::job_from(options.job);
+  // The agent's name of the job is the manager's if the agent has the job's token.
+  if (named.request.job.empty() && host.by_agent() && !named.settings.token.empty() &&
+      named.settings.token == host.by_agent()->manager.token) {
+    named.request.job = host.by_agent()->job;
+  }
   named.request.rank = options.rank;
   named.request.size = options.size;
   named.request.trees = options.trees;

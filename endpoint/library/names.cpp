@@ -16,8 +16,8 @@ const char* tributary_error_string(int error) {
     return "the interface is down; bring it up with `ip link set NAME up` and call again, nothing "
            "that was begun is lost";
   case TRIBUTARY_ERR_NOT_PERMITTED:
-    return "raw sockets need the capability CAP_NET_RAW; give it to the program with `setcap "
-           "cap_net_raw+ep PROGRAM`, or run it as root";
+    return "the program may not open the interface; start it in a job that this node's host agent, "
+           "tributary-hostd, knows (tributary_last_error has its message), or as root";
   case TRIBUTARY_ERR_SYSTEM: return "a system call failed; tributary_last_error says which and why";
   case TRIBUTARY_ERR_TREE_IN_USE:
     return "this host is in a group on this tree already; leave that group first, or use another "

@@ -1,5 +1,6 @@
 #include "endpoint/library/rdma_settings.hpp"
 
+#include "endpoint/library/host_environment.hpp"
 #include "endpoint/rdma/window.hpp"
 #include "lib/rdma_policy/policy_text.hpp"
 
@@ -127,16 +128,12 @@ std::optional<JobPolicy> policy_of_job() {
     return std::string_view(set == nullptr ? "" : set);
   };
   const std::string_view text = variable("TRIBUTARY_RDMA_POLICY");
-  const std::string_view vni = variable("TRIBUTARY_VNI");
-  if (text.empty() || vni.empty()) {
+  const auto vni = text.empty() ? std::nullopt : vni_of_environment();
+  if (!vni) {
     return std::nullopt;
   }
   JobPolicy of_job{};
-  const auto [end, error] = std::from_chars(vni.data(), vni.data() + vni.size(), of_job.vni.value);
-  if (error != std::errc() || end != vni.data() + vni.size()) {
-    throw std::invalid_argument(
-        fmt::format("TRIBUTARY_VNI is '{}' in the environment; it can be 0 to 65535", vni));
-  }
+  of_job.vni = *vni;
   try {
     of_job.policy = rdma_policy::policy_from(text);
   } catch (const std::invalid_argument& wrong) {

@@ -28,13 +28,17 @@ Found find(const char* given, const char* ours, const char* theirs) {
   return {};
 }
 
+std::string or_else(std::string value, const std::string& otherwise) {
+  return value.empty() ? otherwise : value;
+}
+
 } // namespace
 
-ClientSettings settings_from(const Given& given) {
+ClientSettings settings_from(const Given& given, const Otherwise& otherwise) {
   ClientSettings settings;
   Found url = find(given.url, "TRIBUTARY_FABRIC_MANAGER_URL", their_url);
   if (url.value.empty()) {
-    url.value = default_url;
+    url.value = or_else(otherwise.url, std::string(default_url));
   }
   try {
     settings.address = parse_address(url.value);
@@ -50,10 +54,13 @@ ClientSettings settings_from(const Given& given) {
     path.resize(std::min(path.size(), path.find("/fabric/")));
   }
   settings.token =
-      find(given.token, "TRIBUTARY_FABRIC_MANAGER_TOKEN", "FI_CXI_COLL_MCAST_TOKEN").value;
-  const std::string authority = find(given.certificate_authority, "TRIBUTARY_FABRIC_MANAGER_CACERT",
-                                     "FI_CXI_COLL_FABRIC_MGR_CACERT")
-                                    .value;
+      or_else(find(given.token, "TRIBUTARY_FABRIC_MANAGER_TOKEN", "FI_CXI_COLL_MCAST_TOKEN").value,
+              otherwise.token);
+  const std::string authority =
+      or_else(find(given.certificate_authority, "TRIBUTARY_FABRIC_MANAGER_CACERT",
+                   "FI_CXI_COLL_FABRIC_MGR_CACERT")
+                  .value,
+              otherwise.certificate_authority);
   settings.certificate_authority = authority == "no" ? "off" : authority == "yes" ? "" : authority;
   return settings;
 }

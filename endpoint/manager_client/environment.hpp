@@ -8,7 +8,8 @@
 //   authority   TRIBUTARY_FABRIC_MANAGER_CACERT   FI_CXI_COLL_FABRIC_MGR_CACERT
 //   job         TRIBUTARY_JOB_ID                  FI_CXI_COLL_JOB_ID
 //
-// What the caller gave wins over ours, ours over theirs. An authority is "yes" or "" for the
+// What the caller gave wins over ours, ours over theirs, and theirs over what the node's host agent
+// knows of the job. An authority is "yes" or "" for the
 // system's, "no" for none at all, or a path. Without an address it is the manager's own Unix
 // socket on this machine.
 #pragma once
@@ -28,8 +29,15 @@ struct Given {
   const char* certificate_authority = nullptr;
 };
 
+/// What holds where neither the caller nor the environment has a value; "": none.
+struct Otherwise {
+  std::string url{};
+  std::string token{};
+  std::string certificate_authority{};
+};
+
 /// Throws std::invalid_argument when the address is invalid, and names its source.
-[[nodiscard]] ClientSettings settings_from(const Given& given);
+[[nodiscard]] ClientSettings settings_from(const Given& given, const Otherwise& otherwise = {});
 
 /// Whether the environment has the manager's address.
 [[nodiscard]] bool environment_names_manager();

@@ -99,7 +99,7 @@ enum tributary_error {
   TRIBUTARY_ERR_MEMORY = -2,               /* no memory */
   TRIBUTARY_ERR_NO_INTERFACE = -3,         /* no interface of this name, or it went away */
   TRIBUTARY_ERR_INTERFACE_DOWN = -4,       /* the interface is down; bring it up and call again */
-  TRIBUTARY_ERR_NOT_PERMITTED = -5,        /* a capability is missing, such as CAP_NET_RAW */
+  TRIBUTARY_ERR_NOT_PERMITTED = -5,        /* no CAP_NET_RAW, no job that the host agent knows */
   TRIBUTARY_ERR_SYSTEM = -6,               /* another system call failed */
   TRIBUTARY_ERR_TREE_IN_USE = -7,          /* this host is in a group on this tree already */
   TRIBUTARY_ERR_BUSY = -8,                 /* requests or dups of the group are outstanding */
@@ -248,7 +248,7 @@ enum tributary_progress_mode {
 enum tributary_transport {
   TRIBUTARY_TRANSPORT_DEFAULT = 0, /* environment variable TRIBUTARY_TRANSPORT, "raw" or
                                       "af_xdp"; if unset, raw sockets */
-  TRIBUTARY_TRANSPORT_RAW = 1,     /* needs CAP_NET_RAW */
+  TRIBUTARY_TRANSPORT_RAW = 1,     /* from the host agent, or with CAP_NET_RAW */
   /* Fewer system calls. Needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, and exclusive use of the
    * interface's frames of its EtherType: one host per interface. Other traffic stays with the
    * kernel. */
@@ -256,9 +256,9 @@ enum tributary_transport {
 };
 
 struct tributary_host_options {
-  const char* interface;
-  uint16_t ethertype; /* 0x88B5; that of the switch port; at least 0x0600 */
-  uint32_t nid;       /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
+  const char* interface; /* "": that of this node's host agent */
+  uint16_t ethertype;    /* 0x88B5; that of the switch port; at least 0x0600 */
+  uint32_t nid; /* 20 bits; TRIBUTARY_NID_FROM_ADDRESS: the low 20 of the interface's MAC */
   /* How long a waiting call polls for frames, yielding the processor in between, before it sleeps;
    * this saves the wake-up. TRIBUTARY_SPIN_AUTO, the default: 30 for reductions of at most four
    * frames, 100 for those of up to 64; for longer ones it yields and polls once. Otherwise, and

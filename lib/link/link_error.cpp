@@ -52,11 +52,11 @@ LinkError link_error(int error_number, const std::string& interface, const std::
                         interface, doing, interface)};
   case EPERM:
   case EACCES:
-    return {Kind::not_permitted,
-            fmt::format("no permission for a raw socket on '{}' (while {}): give the program the "
-                        "capability CAP_NET_RAW, with `setcap cap_net_raw+ep PROGRAM`, or run it "
-                        "as root",
-                        interface, doing)};
+    return {
+        Kind::not_permitted,
+        fmt::format("no permission for a raw socket on '{}' (while {}): that needs CAP_NET_RAW; "
+                    "run it as root, or on a compute node in a job that tributary-hostd knows",
+                    interface, doing)};
   case EMSGSIZE:
     return {Kind::system,
             fmt::format("interface '{0}' does not carry frames of this length (while {1}); send "

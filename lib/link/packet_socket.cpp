@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <fmt/format.h>
+
 namespace tributary::link {
 
 namespace {
@@ -40,7 +42,30 @@ PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hea
   hear(facts.index, *hearing);
 }
 
+PacketSocket::PacketSocket(const std::string& interface, net::FileDescriptor opened)
+    : interface_(interface), socket_(std::move(opened)), was_handed_over_(true) {
+  const InterfaceFacts facts = interface_facts(fd(), interface, "looking it up");
+  address_ = facts.address;
+  mtu_ = facts.mtu;
+}
+
+void PacketSocket::receive(std::uint16_t ethertype) {
+  ignore_outgoing();
+  const int index = interface_facts(fd(), interface_, "looking it up").index;
+  be_promiscuous(index);
+  bind_to(index, ethertype);
+}
+
+void PacketSocket::ignore_outgoing() {
+  if (!set_option(fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) {
+    throw link_error(errno, interface_, "ignoring outgoing frames; Linux 4.20 is needed");
+  }
+}
+
 void PacketSocket::set_receive_buffer(std::size_t bytes) {
+  if (was_handed_over_) {
+    return;
+  }
   // Beyond the system's limit only with CAP_NET_ADMIN; otherwise as much as the kernel grants.
   const auto wanted = static_cast<int>(std::min<std::size_t>(bytes, 1U << 30));
   if (!set_option(fd(), SOL_SOCKET, SO_RCVBUFFORCE, wanted)) {
@@ -58,9 +83,7 @@ std::size_t PacketSocket::receive_buffer() const {
 
 void PacketSocket::hear(int interface_index, const Hearing& hearing) {
   set_receive_buffer(hearing.buffer_bytes);
-  if (!set_option(fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)) {
-    throw link_error(errno, interface_, "ignoring outgoing frames; Linux 4.20 is needed");
-  }
+  ignore_outgoing();
   be_promiscuous(interface_index);
   bind_to(interface_index, hearing.ethertype);
 }
@@ -93,6 +116,19 @@ void PacketSocket::throw_unless_recovered(int error_number, const std::string& d
   }
   if (!interface_facts(fd(), interface_, doing).up) {
     throw link_error(ENETDOWN, interface_, doing);
+  }
+}
+
+std::string PacketSocket::error() const {
+  if (!was_handed_over_) {
+    return interface_error(interface_);
+  }
+  try {
+    return interface_facts(fd(), interface_, "looking it up").up
+               ? std::string()
+               : fmt::format("interface '{}' of the node is down", interface_);
+  } catch (const LinkError&) {
+    return fmt::format("interface '{}' of the node is gone", interface_);
   }
 }
 

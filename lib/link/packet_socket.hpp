@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace tributary::link {
 
@@ -31,8 +32,17 @@ public:
   /// Opens and binds; throws LinkError if the interface does not exist, it is down and the socket
   /// is to receive, or the process may not open raw sockets.
   PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing);
+  /// Takes over a socket that was opened and bound for this process (the host agent's). The
+  /// interface is that of the socket's network namespace, which may be another one than the
+  /// process's. Throws LinkError if the interface has gone meanwhile.
+  PacketSocket(const std::string& interface, net::FileDescriptor opened);
 
   [[nodiscard]] int fd() const { return socket_.get(); }
+  /// Gives the descriptor away.
+  [[nodiscard]] net::FileDescriptor release() && { return std::move(socket_); }
+  /// Puts the socket where it receives this EtherType, after one that was opened without receiving.
+  /// Throws LinkError.
+  void receive(std::uint16_t ethertype);
   [[nodiscard]] const std::string& interface() const { return interface_; }
   /// The interface's own address.
   [[nodiscard]] const wire::MacAddress& address() const { return address_; }
@@ -43,10 +53,15 @@ public:
   /// that receive by other means. Throws LinkError.
   void be_promiscuous();
 
-  /// Requests this buffer size for received frames that wait; the kernel may grant less.
+  /// Requests this buffer size for received frames that wait; the kernel may grant less. A socket
+  /// that was opened for this process keeps its buffer: to ask for one without the privilege of who
+  /// opened it would make it smaller.
   void set_receive_buffer(std::size_t bytes);
   /// The granted size, in the kernel's accounting, which exceeds the frames' own bytes.
   [[nodiscard]] std::size_t receive_buffer() const;
+
+  /// Why no frame can pass, as text; "" if no reason is known. Cold.
+  [[nodiscard]] std::string error() const;
 
   /// Call after a failed call: throws, unless the error is an old one of an interface that is up
   /// again, which the kernel keeps until it is read. `doing` completes "while ...".
@@ -57,6 +72,7 @@ public:
 
 private:
   void hear(int interface_index, const Hearing& hearing);
+  void ignore_outgoing();
   void be_promiscuous(int interface_index);
   void bind_to(int interface_index, std::uint16_t ethertype);
 
@@ -65,6 +81,7 @@ private:
   wire::MacAddress address_{};
   std::uint32_t mtu_ = 0;
   std::uint64_t kernel_drops_ = 0;
+  bool was_handed_over_ = false; ///< opened for this process
 };
 
 } // namespace tributary::link

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -37,6 +38,12 @@ RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, cons
     const int on = 1;
     ::setsockopt(socket_.fd(), SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof on);
   }
+  make_buffers();
+}
+
+RawSocket::RawSocket(PacketSocket opened, const Options& options)
+    : Port(options.frames_at_once, Gathers::yes), socket_(std::move(opened)), hears_(options.hears),
+      longest_frame_(frame_within(options.longest_frame)) {
   make_buffers();
 }
 
@@ -110,7 +117,7 @@ const PortCounts& RawSocket::counts() {
   return counts_;
 }
 
-std::string RawSocket::error() { return interface_error(socket_.interface()); }
+std::string RawSocket::error() { return socket_.error(); }
 
 std::uint32_t RawSocket::speed_mbps() const { return interface_speed_mbps(socket_.interface()); }
 

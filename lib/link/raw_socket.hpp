@@ -47,6 +47,10 @@ public:
   RawSocket(const std::string& interface, std::uint16_t ethertype, const Options& options);
   RawSocket(const std::string& interface, std::uint16_t ethertype)
       : RawSocket(interface, ethertype, Options()) {}
+  /// The same with a socket that was opened and bound for this process, as `options.hears` says.
+  /// Frames pass the interface's queue whatever the options say: those that do not are dropped by
+  /// the guard of who opened it.
+  RawSocket(PacketSocket opened, const Options& options);
   /// Several ports that share the frames received at one interface (fan_out.hpp), and send
   /// independently.
   [[nodiscard]] static std::vector<std::unique_ptr<RawSocket>> sharing(const std::string& interface,

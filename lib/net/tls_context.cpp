@@ -45,7 +45,9 @@ void trust(ssl::context& context, const TlsSettings& settings) {
     context.set_verify_mode(ssl::verify_none);
     return;
   }
-  context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
+  context.set_verify_mode(settings.verify == TlsVerify::authority_if_any
+                              ? ssl::verify_peer
+                              : ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   error_code error;
   if (settings.verify == TlsVerify::system) {
     context.set_default_verify_paths(error);
@@ -61,6 +63,16 @@ void trust(ssl::context& context, const TlsSettings& settings) {
     context.load_verify_file(ca, error);
   }
   demand(error, "CA", ca, "give a readable PEM file of certificates, or a directory of them");
+  if (settings.verify == TlsVerify::authority_if_any) {
+    // A browser asks its user for a certificate unless it hears that it has none of these.
+    STACK_OF(X509_NAME)* const authorities = SSL_load_client_CA_file(ca.c_str());
+    ::SSL_CTX_set_client_CA_list(context.native_handle(), authorities);
+  }
+  // Sessions are resumed with the certificate that began them: not in another of our servers.
+  constexpr std::string_view id = "tributary";
+  ::SSL_CTX_set_session_id_context(context.native_handle(),
+                                   reinterpret_cast<const unsigned char*>(id.data()),
+                                   static_cast<unsigned>(id.size()));
 }
 
 void show(ssl::context& context, const TlsFiles& files) {

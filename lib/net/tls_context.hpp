@@ -42,9 +42,9 @@ struct TlsFiles {
 
 enum class TlsRole : std::uint8_t { server, client };
 enum class TlsVersion : std::uint8_t { tls_1_2, tls_1_3 };
-/// Requirements on the other end's certificate: none, signed by `files.ca`, or signed by an
-/// authority that this machine trusts.
-enum class TlsVerify : std::uint8_t { nothing, authority, system };
+/// Requirements on the other end's certificate: none; signed by `files.ca`; the same, or that it
+/// presents none (servers only); signed by an authority that this machine trusts.
+enum class TlsVerify : std::uint8_t { nothing, authority, authority_if_any, system };
 
 struct TlsSettings {
   TlsRole role = TlsRole::server;

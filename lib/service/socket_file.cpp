@@ -17,7 +17,6 @@
 namespace tributary::service {
 namespace {
 
-constexpr mode_t socket_mode = 0660;
 /// The system's maximum: all hosts of a job on one machine connect at the same time.
 constexpr int backlog = SOMAXCONN;
 
@@ -41,7 +40,7 @@ net::FileDescriptor make_socket() {
 
 } // namespace
 
-SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
+SocketFile::SocketFile(std::string path, unsigned mode) : path_(std::move(path)) {
   const net::UnixAddress address = address_of(path_);
   const auto fail = [&](std::string_view what, int error, std::string_view remedy) {
     throw SocketError(
@@ -56,7 +55,7 @@ SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
   }
   descriptor_ = make_socket();
   // The mode must be right before any client can connect.
-  const mode_t before = ::umask(static_cast<mode_t>(~socket_mode & 0777U));
+  const mode_t before = ::umask(static_cast<mode_t>(~mode & 0777U));
   const int bound = ::bind(descriptor_.get(), address.get(), address.size());
   const int error = errno;
   ::umask(before);

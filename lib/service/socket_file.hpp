@@ -1,4 +1,4 @@
-// The file of a listening Unix socket: made with mode 0660, refused if a live process answers on
+// The file of a listening Unix socket: made with its mode, refused if a live process answers on
 // it, replaced if it is a leftover, removed at the end. Main thread only.
 #pragma once
 
@@ -16,6 +16,10 @@ public:
 
 class SocketFile {
 public:
+  // Who may connect, as mode bits.
+  static constexpr unsigned owner_and_group = 0660;
+  static constexpr unsigned every_user = 0666;
+
   /// Whether a running process has this socket, of any type. Connects only to stream sockets.
   /// Throws SocketError if the path is too long.
   [[nodiscard]] static bool answers(const std::string& path);
@@ -28,7 +32,7 @@ public:
 
   /// Checks, removes a leftover, binds and listens. Makes the directory (mode 0755) if only its
   /// last part is missing. Throws SocketError, whose message says what to do.
-  explicit SocketFile(std::string path);
+  explicit SocketFile(std::string path, unsigned mode = owner_and_group);
   ~SocketFile();
   SocketFile(const SocketFile&) = delete;
   SocketFile& operator=(const SocketFile&) = delete;

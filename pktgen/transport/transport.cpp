@@ -3,6 +3,7 @@
 #include "dataplane/port/privileges.hpp"
 #include "lib/configuration/findings.hpp"
 #include "lib/link/interface.hpp"
+#include "lib/link/link_error.hpp"
 #include "lib/link/raw_socket.hpp"
 #include "pktgen/transport/dpdk_port.hpp"
 #include "pktgen/transport/switch_for.hpp"
@@ -46,10 +47,10 @@ void check(const Scenario& scenario) {
     const std::string missing =
         spec.raw ? std::string() : port::missing_privileges(spec.device.kind, have);
     if (!missing.empty()) {
-      throw port::PortError(fmt::format(
-          "port \"{}\": missing privilege: {}; start tributary-pktgen as root, or grant it with "
-          "`setcap`, or use a raw socket, which needs CAP_NET_RAW alone",
-          spec.device.name, missing));
+      throw port::PortError(fmt::format("port \"{}\": missing privilege: {}; start "
+                                        "tributary-pktgen as root, or use a raw socket, "
+                                        "which needs CAP_NET_RAW alone",
+                                        spec.device.name, missing));
     }
   }
 }
@@ -59,6 +60,23 @@ link::Spread by_fabric_addresses() {
   return {.first_word = wire::portals_offset::sfa,
           .second_word = wire::portals_offset::dfa,
           .by = "fabric addresses"};
+}
+
+std::vector<std::unique_ptr<link::RawSocket>> raw_sockets(const PortSpec& spec,
+                                                          std::uint16_t ethertype) {
+  try {
+    return link::RawSocket::sharing(spec.device.interface, ethertype, spec.queues,
+                                    by_fabric_addresses());
+  } catch (const link::LinkError& error) {
+    if (error.kind() != link::LinkError::Kind::not_permitted) {
+      throw;
+    }
+    throw port::PortError(fmt::format(
+        "port \"{}\": missing privilege: CAP_NET_RAW; start tributary-pktgen as root. A "
+        "generator sends as many hosts, and the host agent of a node lets a user send as "
+        "that node alone",
+        spec.device.name));
+  }
 }
 
 bool uses_dpdk(const Scenario& scenario) {
@@ -132,8 +150,7 @@ void Transport::open_ports(const Scenario& scenario) {
   for (PortIndex port = 0; port < scenario.ports.size(); ++port) {
     const PortSpec& spec = scenario.ports[port];
     if (spec.raw) {
-      add(port, link::RawSocket::sharing(spec.device.interface, scenario.ethertype, spec.queues,
-                                         by_fabric_addresses()));
+      add(port, raw_sockets(spec, scenario.ethertype));
       continue;
     }
     config::Port device = spec.device;

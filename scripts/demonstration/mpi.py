@@ -22,9 +22,11 @@ from tributary.network import CommandFailed  # noqa: E402
 from tributary.switch import Binaries, StartFailed  # noqa: E402
 
 PI = MPI_PROGRAMS / "pi.c"
+USER = 1000  # whose ranks they are: an ordinary user's, who need not be known to this machine
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",
     "dataplane/tributary-switch",
+    "endpoint/hostd/tributary-hostd",
     "tools/tributaryctl/tributaryctl",
     "pktgen/tributary-pktgen",
 )
@@ -45,9 +47,9 @@ exit codes:
 def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/demo-mpi",
-        description="Lays a switch, a fabric manager and stand-in nodes, runs an MPI program on them that knows nothing"
-        " of Tributary, runs it again with the library that lets its reductions go through the switch, shows results and"
-        " times side by side, and leaves nothing behind.",
+        description="Lays a switch, a fabric manager and stand-in nodes with their host agents, runs an MPI program of an"
+        " ordinary user on them that knows nothing of Tributary, runs it again with the library that lets its reductions"
+        " go through the switch, shows results and times side by side, and leaves nothing behind.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -91,7 +93,7 @@ def inside(options):
     cluster = None
     try:
         program = OPENMPI.compile(PI, place / "pi")
-        cluster = MpiCluster(Stand(Binaries(options.build), place), options.nodes)
+        cluster = MpiCluster(Stand(Binaries(options.build), place), options.nodes, user=USER)
         return show(options, cluster, program)
     except (StartFailed, CommandFailed, Missing, TimeoutError, RuntimeError) as failure:
         return fail(str(failure))
@@ -116,6 +118,7 @@ def run(options, cluster, program, preloaded):
 
 def show(options, cluster, program):
     say(f"{options.ranks} ranks of Open MPI on {options.nodes} nodes, one switch; seed {options.seed}")
+    say(f"they are user {USER}'s, without a privilege; the host agent of each node gives them their sockets")
     say(f"the program: pi by counting points, {options.rounds} rounds of MPI_Allreduce (4 doubles), MPI_Barrier and"
         " MPI_Allreduce (1)")  # fmt: skip
     plain, _ = run(options, cluster, program, False)
@@ -130,17 +133,23 @@ def show(options, cluster, program):
     say("")
     for line in said:
         say(line)
+    guards = [agent.guard() for agent in cluster.agents]
+    passed, sent = sum(guard["passed"] for guard in guards), sum(sum(guard.values()) for guard in guards)
+    say(f"frames of the ranks that the host agents' guards let pass: {passed}, and that they dropped: {sent - passed}")
     same = plain["check_sum"] == ours["check_sum"]
     counts = [int(found[1]) for line in said if (found := re.search(r"(\d+) of \d+ calls .* reduced in the network", line))]
     if options.result is not None:
         figures = {"seed": options.seed, "nodes": options.nodes, "plain": plain,
-                   "network": ours, "same_results": same, "summary": said}  # fmt: skip
+                   "network": ours, "same_results": same, "summary": said, "user": USER, "passed": passed,
+                   "dropped": sent - passed}  # fmt: skip
         with os.fdopen(options.result, "w") as file:
             file.write(json.dumps(figures, indent=1) + "\n")
     if not same:
         return fail("the results differ")
     if not any(counts):
         return fail("nothing was reduced in the network; the lines above say why")
+    if not passed or sent > passed:
+        return fail("the ranks' frames did not all go by the host agents; their logs say more")
     say("the same results, bit for bit")
     return 0
 

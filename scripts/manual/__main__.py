@@ -16,10 +16,11 @@ import completion
 import man_page
 
 # Section of each program's page, and what its configuration file is called.
-SECTIONS = {"tributary-switch": "8", "tributary-fabricd": "8"}
+SECTIONS = {"tributary-switch": "8", "tributary-fabricd": "8", "tributary-hostd": "8"}
 FILES = {
     "tributary-switch": "tributary-switch.toml",
     "tributary-fabricd": "tributary-fabricd.toml",
+    "tributary-hostd": "tributary-hostd.toml",
     "tributary-pktgen": "tributary-pktgen.toml",
 }
 # What no command line describes: files, and how to start a daemon by hand.
@@ -29,6 +30,15 @@ MORE = {
         "FILES": [("/etc/tributary/switch.toml", "the configuration; see tributary-switch.toml(5)"),
                   ("/run/tributary/switch.sock", "the control socket, for tributaryctl(1)")],
         "WITHOUT SYSTEMD": [FOLDER_OF_SOCKETS, "setpriv --regid tributary --clear-groups tributary-switch"],
+    },
+    "tributary-hostd": {
+        "FILES": [("/etc/tributary/hostd.toml", "the configuration; see tributary-hostd.toml(5)"),
+                  ("/run/tributary/host.sock", "where programs ask for their sockets"),
+                  ("/run/tributary/host.json", "jobs and sockets, for a restart")],
+        "WITHOUT SYSTEMD": [
+            FOLDER_OF_SOCKETS,
+            "setpriv --reuid tributary --regid tributary --init-groups --inh-caps +net_raw,+net_admin"
+            " --ambient-caps +net_raw,+net_admin tributary-hostd"],
     },
     "tributary-fabricd": {
         "FILES": [("/etc/tributary/fabricd.toml", "the configuration; see tributary-fabricd.toml(5)"),

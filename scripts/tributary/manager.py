@@ -100,11 +100,14 @@ class Manager:
 
     def create_job(self, job, limit=None):
         """The job's token."""
-        body = {"jobID": job, **({"mcastLimit": limit} if limit else {})}
-        status, answer = self.request("POST", "/fabric/collectives/jobs", body)
+        return self.create_whole_job(job, **({"mcastLimit": limit} if limit else {}))["sessionToken"]
+
+    def create_whole_job(self, job, **fields):
+        """All that the manager says of it."""
+        status, answer = self.request("POST", "/fabric/collectives/jobs", {"jobID": job, **fields})
         if status != 201:
             raise StartFailed(f"job {job}: {status} {answer}")
-        return answer["sessionToken"]
+        return answer
 
     def list(self, what):
         """All entries of the list GET /api/v1/<what>."""

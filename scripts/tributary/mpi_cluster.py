@@ -3,11 +3,17 @@
     cluster = MpiCluster(Stand(Binaries(build), folder), 8)     only inside isolation.py's world
     code, out, err = cluster.run(OPENMPI, 8, [program, ...])    with its library preloaded, a rank a node
     code, out, err = cluster.run(OPENMPI, 8, [program, ...], preloaded=False, nodes=2)
+
+With a `user` the ranks are that user's, without a capability: each node has its host agent, which knows the job.
 """
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
+from tributary import mpi_library
+from tributary.host_agent import HostAgent
 from tributary.manager import Manager
 from tributary.mpi_nodes import FABRIC, PLAIN, Nodes
 from tributary.network import Network, wait_until
@@ -30,17 +36,24 @@ class Stand:
     def start(self, config):
         return Switch(self.binaries, config, self.place)
 
+    def start_agent(self, namespace, place, **settings):
+        return HostAgent(self.binaries, place, namespace, **settings)
+
 
 class MpiCluster:
     """`nodes` nodes on one switch, with a manager that makes groups with wide frames. `process`: keys of the switch's
-    [process]."""
+    [process]. `user`: the number of whose ranks they are; None: root's."""
 
-    def __init__(self, stand, nodes, process=None, bound=True, **manager):
+    def __init__(self, stand, nodes, process=None, bound=True, user=None, **manager):
         self.folder = stand.place
         self.build = stand.binaries.switch.parents[1]
-        self.nodes = Nodes(stand.network, nodes, self.folder, bound)
+        self.user, self.agents = user, []
+        self.nodes = Nodes(stand.network, nodes, self.folder, bound, user)
         self.manager = stand.start_manager(**{"groups": {"payload": 8192, "slots": 128}, **manager})
-        self.token = self.manager.create_job(JOB)
+        self.job = self.manager.create_whole_job(JOB, **({} if user is None else {"assignVni": True}))
+        self.token = self.job["sessionToken"]
+        if user is not None:
+            self.start_agents(stand)
         config = Config(self.folder / "switches.sock", self.manager.switches_address, **(process or {}))
         self.wire(stand.network, config, [self.nodes.port(n) for n in range(nodes)])
         self.switch = stand.start(config)
@@ -58,10 +71,38 @@ class MpiCluster:
         connected = {switch["name"] for switch in topology["switches"] if switch["connected"]}
         return expected == connected and all(link["up"] for link in topology["links"])
 
+    def start_agents(self, stand):
+        """Of all nodes; each knows the job, and how its programs reach the manager."""
+        Path("/run/tributary").mkdir(exist_ok=True)
+        self.manager.socket.chmod(0o666)  # stand-in nodes reach it by this alone
+        for name in self.nodes.hosts.names:
+            place = self.folder / name
+            place.mkdir()
+            self.agents.append(stand.start_agent(name, place, interface=FABRIC, socket=str(place / "host.sock")))
+        self.declare()
+
+    def declare(self):
+        access = {"url": self.manager.url, "token": self.token}
+        for agent in self.agents:
+            agent.ask(request="add_job", job=JOB, vni=self.job["vni"], uid=self.user, manager=access)
+
     def preload(self, library):
-        return self.build / "endpoint" / "mpi" / library.preload
+        built = self.build / "endpoint" / "mpi" / library.preload
+        return built if self.user is None or mpi_library.ROOT else self.readable(built)
+
+    def readable(self, library):
+        """A library of the build, with those of the build that it needs, where every user may read them."""
+        folder = self.folder / "libraries"
+        folder.mkdir(exist_ok=True)
+        shown = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
+        for needed in re.findall(r"=> (/\S+)", shown):
+            if Path(needed).is_relative_to(self.build):
+                shutil.copy(needed, folder / Path(needed).name)
+        return Path(shutil.copy(library, folder))
 
     def environment(self, **more):
+        if self.user is not None:
+            return {"LD_LIBRARY_PATH": self.folder / "libraries", **more}
         return {
             "TRIBUTARY_FABRIC_MANAGER_URL": self.manager.url, "TRIBUTARY_FABRIC_MANAGER_TOKEN": self.token,
             "TRIBUTARY_JOB_ID": JOB, "TRIBUTARY_MPI_INTERFACE": FABRIC, **more,
@@ -79,5 +120,7 @@ class MpiCluster:
                               seconds=seconds, nodes=nodes)
 
     def close(self):
+        for agent in self.agents:
+            agent.stop()
         self.switch.stop()
         self.manager.stop()

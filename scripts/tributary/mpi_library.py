@@ -38,9 +38,15 @@ shift
 case $host in
 {processors}*) processors={all} ;;
 esac
-exec taskset -c "$processors" ip netns exec "$host" unshare --uts --mount sh -c \\
-  "mount -t tmpfs -o size=256m node-shm /dev/shm && hostname node-$(echo "$host" | tr . -) && $*"
+exec taskset -c "$processors" ip netns exec "$host" unshare --uts --mount sh -c '
+  mount -t tmpfs -o size=256m node-shm /dev/shm && hostname "node-$(echo "$0" | tr . -)" && {run}' "$host" "$*"
 """
+# What is started there: as root, or as an ordinary user, who may do nothing. A user finds his node's own folder where
+# every machine has it, and writes where he may.
+AS_ROOT = 'eval "$1"'
+AS_USER = """mount --bind "{place}/$0" /run/tributary && cd / &&
+  exec env HOME=/dev/shm TMPDIR=/dev/shm setpriv --reuid {user} --regid {user} --clear-groups --inh-caps=-all \\
+    --bounding-set=-all --no-new-privs sh -c "$1\""""
 
 
 class Missing(Exception):
@@ -107,14 +113,17 @@ class Hosts:
     shell: Path
 
 
-def write_remote_shell(folder, processors=None):
-    """`processors`: {host: numbers}, those that its programs run on. None: on all."""
+def write_remote_shell(folder, processors=None, user=None):
+    """`processors`: {host: numbers}, those that its programs run on; None: on all. `user`: the number of whom they run
+    as, with `folder`/HOST as /run/tributary; None: root."""
     def listed(numbers):
         return ",".join(map(str, sorted(numbers)))
 
     cases = "".join(f"{host}) processors={listed(numbers)} ;;\n" for host, numbers in (processors or {}).items())
     path = Path(folder) / "enter-namespace"
-    path.write_text(REMOTE_SHELL.replace("{processors}", cases).replace("{all}", listed(os.sched_getaffinity(0))))
+    run = AS_ROOT if user is None else AS_USER.replace("{place}", str(folder)).replace("{user}", str(user))
+    text = REMOTE_SHELL.replace("{processors}", cases).replace("{all}", listed(os.sched_getaffinity(0)))
+    path.write_text(text.replace("{run}", run))
     path.chmod(0o755)
     return path
 

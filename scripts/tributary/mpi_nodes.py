@@ -31,12 +31,14 @@ def processors_of(count, machine=None):
 
 class Nodes:
     """`bound`: the ranks of a node run on processors_of it. Otherwise on all, and the kernel
-    migrates them."""
+    migrates them. `user`: the number of whom they run as; None: root."""
 
-    def __init__(self, network, count, folder, bound=True):
+    def __init__(self, network, count, folder, bound=True, user=None):
         names = [self.name(n) for n in range(count)]
         processors = dict(zip(names, processors_of(count))) if bound else None
-        self.hosts = Hosts(names, SUBNET, GATEWAY, PLAIN, write_remote_shell(folder, processors))
+        # Where a user may be, too; ranks begin where the launcher is.
+        self.start_in = None if user is None else folder
+        self.hosts = Hosts(names, SUBNET, GATEWAY, PLAIN, write_remote_shell(folder, processors, user))
         shell("ip link add plain0 type bridge forward_delay 0 && ip link set plain0 up"
               f" && ip address add {GATEWAY}/24 dev plain0")
         for n, name in enumerate(names):
@@ -57,8 +59,8 @@ class Nodes:
         """Runs on the first `nodes` nodes (None: all), ranks in turn."""
         hosts = replace(self.hosts, names=self.hosts.names[:nodes])
         words, around = library.command(hosts, ranks, program, environment, preload)
-        return subprocess.Popen(words, env=around, text=True, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=stderr)
+        return subprocess.Popen(words, env=around, cwd=self.start_in, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
 
     def run(self, *arguments, seconds=120, **options):
         """(exit code, standard output, standard error)."""

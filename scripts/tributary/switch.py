@@ -117,6 +117,7 @@ class Binaries:
         self.ctl = (installed or build / "tools" / "tributaryctl") / "tributaryctl"
         self.host = (installed or build / "tools" / "host") / "tributary-host"
         self.fabricd = (installed or build / "controlplane" / "process") / "tributary-fabricd"
+        self.hostd = (installed or build / "endpoint" / "hostd") / "tributary-hostd"
         self.pktgen = (installed or build / "pktgen") / "tributary-pktgen"
         self.run = (installed or build / "endpoint" / "launcher") / "tributary-run"
         self.library = build / "endpoint" / "library" / "libtributary.so.0"

@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "scripts" / "manual"))
 import command_line  # noqa: E402
 
 OPTION = re.compile(r"^(--?[a-zA-Z][\w-]*)")
-PROGRAM = re.compile(r"^(?:\.\./|\./)*(?:[\w./-]*/)?(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl)$")
+PROGRAM = re.compile(r"^(?:\.\./|\./)*(?:[\w./-]*/)?(tributary-(?:switch|fabricd|hostd|pktgen|run|sim|host)|tributaryctl)$")
 SCRIPT = re.compile(r"^(?:\./)?((?:scripts|bench|tests)/[\w./-]+|build/bench/[\w-]+)$")
 # Options of other programs that pages show on their own, and the programs they belong to.
 OTHERS = {

@@ -33,7 +33,7 @@ INLINE = re.compile(r"`([^`\n]+)`")
 LANGUAGES = ("sh", "console")
 # The beginning of a command of this project; such a line in a block without a language is an error.
 OURS = re.compile(r"^(?:\$ )?(?:build/\S+/|bin/)?"
-                  r"(tributary-(?:switch|fabricd|pktgen|run|sim|host)|tributaryctl|scripts/[a-z-]+"
+                  r"(tributary-(?:switch|fabricd|hostd|pktgen|run|sim|host)|tributaryctl|scripts/[a-z-]+"
                   r"|bench/[a-z/-]+|\.ci/[a-z]+)(?= |$)")
 
 

@@ -510,6 +510,41 @@ def golden_write():
 RDMA_WRITE = golden_write()
 
 
+def host_agent_seeds():
+    """User (a byte, modulo 4), then a line; or the other parsers, chosen by the first byte."""
+    add = '{"request":"add_job","job":"a","vni":1024,"manager":{"url":"unix:/x","token":"t"}}'
+    root_adds = '{"request":"add_job","job":"b","vni":1024,"uid":2,"cgroup":"/a","lifetime_s":3}'
+    open_it, show = '{"request":"open"}', '{"request":"show"}'
+    lines = {
+        "own_job": [(1, add), (1, open_it), (1, '{"request":"end_job","job":"a"}')],
+        "of_another": [(1, add), (2, '{"request":"open","job":"a"}'), (2, add), (2, open_it)],
+        "displaced": [(1, add), (1, open_it), (0, root_adds), (2, open_it), (1, open_it)],
+        "limits": [(1, add)] + [(1, open_it)] * 5 + [(1, show), (1, open_it)],
+        "several": [(1, add), (1, add.replace('"a"', '"c"').replace("1024", "7")), (1, open_it)],
+        "expires": [(0, root_adds)] + [(3, show)] * 4 + [(2, open_it)],
+        "attached": [(3, add[:-1] + ',"attached":true}'), (3, show), (3, open_it)],
+        "node": [(1, '{"request":"node"}')],
+        "not_json": [(1, "{"), (1, "[[[[[[[[[[[["), (1, '{"request":"open","vni":70000}')],
+    }
+    for name, said in lines.items():
+        yield name, b"\0" + b"\n".join(bytes([ord("0") + user]) + line.encode() for user, line in said)
+    yield "record", (
+        b'\1{"highest_mark":1409286145,"jobs":[{"job":"a","vni":5,"uid":1,"told_by":0,"own":false,'
+        b'"attached":true,"mark":1409286145,"cgroup":"","until_ns":9}],'
+        b'"sockets":[{"inode":77,"uid":1,"mark":1409286145}]}'
+    )
+    yield "opened", (
+        b'\2{"ok":true,"result":{"job":"a","vni":5,"mark":1,"nid":18,"host":"h","interface":"e",'
+        b'"ethertype":34997,"address":"02:00:00:00:00:12","mtu":1500,"manager":{"token":"t"}}}'
+    )
+    yield "refused", b'\2{"ok":false,"reason":"limit","error":"too many"}'
+    yield "table", (
+        b'\3{"nftables":[{"metainfo":{}},{"counter":{"table":"tributary_host","name":"passed",'
+        b'"packets":1,"bytes":60}},{"set":{"table":"tributary_host","name":"highest",'
+        b'"elem":[1409286145]}},{"chain":{"table":"tributary_host","name":"other_0","dev":"lo"}}]}'
+    )
+
+
 def write(folder, name, content):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(content)
@@ -535,3 +570,5 @@ for seed, content in rest_seeds():
     write(CORPUS / "rest", seed, content)
 for seed, content in rdma_seeds():
     write(CORPUS / "rdma", seed, content)
+for seed, content in host_agent_seeds():
+    write(CORPUS / "host_agent", seed, content)

@@ -40,6 +40,7 @@ UNDER = {
     "first_steps": ADDRESS,
     "foreign": ADDRESS,
     "harness": ADDRESS,
+    "host_agent_guests": NEVER,
     "hugepages": ADDRESS,
     "impairments": ADDRESS,
     "independent_host": NEVER,

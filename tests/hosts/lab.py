@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tributary import frames
 from tributary.cases import Skip
+from tributary.host_agent import HostAgent
 from tributary.manager import Manager
 from tributary.network import Network, RawPort, shell, wait_until
 from tributary.switch import Binaries, Config, Switch
@@ -33,6 +34,7 @@ class Lab:
         self.network = Network()
         self.switches = []
         self.managers = []
+        self.agents = []
         self.browsers = []
         self.build = build
         self.config = None
@@ -74,6 +76,12 @@ class Lab:
         self.need(self.binaries.fabricd)
         self.managers.append(Manager(self.binaries, self.place, **sections))
         return self.managers[-1]
+
+    def start_agent(self, namespace, place=None, **settings):
+        """A host agent that answers; `settings` as HostAgent has them."""
+        self.need(self.binaries.hostd)
+        self.agents.append(HostAgent(self.binaries, place or self.place, namespace, **settings))
+        return self.agents[-1]
 
     def run_switch(self, *arguments):
         """Runs a switch that is expected to end on its own: (exit code, standard output, standard
@@ -160,6 +168,8 @@ class Lab:
         """After a failure: the output of managers and switches."""
         for manager in self.managers:
             print(f"--- log of {manager.file.stem}:\n{manager.log_text()}")
+        for agent in self.agents:
+            print(f"--- log of the host agent of {agent.namespace}:\n{agent.log_text()}")
         for switch in self.switches:
             print(f"--- log of {switch.file.stem}:\n{switch.log_text()}")
             if switch.alive():
@@ -177,10 +187,15 @@ class Lab:
         for manager in self.managers:
             if code := manager.stop():
                 raise AssertionError(f"{manager.file.stem} ended with exit code {code}")
+        for agent in self.agents:
+            if code := agent.stop():
+                raise AssertionError(f"the host agent of {agent.namespace} ended with exit code {code}")
 
     def close(self):
         for browser in self.browsers:
             browser.close()
+        for agent in self.agents:
+            agent.kill()
         for manager in self.managers:
             manager.kill()
         for switch in self.switches:

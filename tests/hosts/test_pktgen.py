@@ -364,7 +364,7 @@ def test_a_missing_capability(lab):
     without = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"]
     code, _, error = lab.run(*command[:at], *without, *command[at:])
     assert code == EXIT_FAILED
-    assert "CAP_NET_RAW" in error, error
+    assert "CAP_NET_RAW" in error and "host agent" in error, error
 
 
 def test_usage_errors_name_the_key(lab):

@@ -92,10 +92,12 @@ def programs_start(packages, _):
 def what_its_own_programs_have_written_is_in_them(packages, _):
     """Configurations and man pages, which the build and debian/rules ask the programs for."""
     places = {package.name: package.place for package in packages}
-    for name, file in (("tributary-switch", "switch.toml"), ("tributary-fabricd", "fabricd.toml")):
-        text = (places[name] / "etc/tributary" / file).read_text(encoding="utf-8")
+    for package, name, file in (("tributary-switch", "tributary-switch", "switch.toml"),
+                                ("tributary-fabricd", "tributary-fabricd", "fabricd.toml"),
+                                ("tributary-compute", "tributary-hostd", "hostd.toml")):
+        text = (places[package] / "etc/tributary" / file).read_text(encoding="utf-8")
         assert len(text.splitlines()) > 30, text
-        assert list((places[name] / "usr/share/man/man8").glob(f"{name}.8*")), f"no man page of {name}"
+        assert list((places[package] / "usr/share/man/man8").glob(f"{name}.8*")), f"no man page of {name}"
 
 
 def main():

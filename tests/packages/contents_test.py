@@ -117,12 +117,13 @@ class Staged:
                 assert word in read, f"{path.name} lacks {word}"
 
     def units_start_what_is_installed(self):
-        for name in ("tributary-switch", "tributary-fabricd"):
+        packed_in = {"tributary-hostd": "tributary-compute"}
+        for name in ("tributary-switch", "tributary-fabricd", "tributary-hostd"):
             text = next(self.place.rglob(f"{name}.service")).read_text(encoding="utf-8")
             program = re.search(r"^ExecStart=(\S+)", text, re.MULTILINE).group(1)
             assert os.access(self.place / program.lstrip("/"), os.X_OK), program
             file = re.search(r"^ExecStart=.*--config (\S+)$", text, re.MULTILINE).group(1)
-            assert f"debian/{name}{file}" in (DEBIAN / "rules").read_text(encoding="utf-8"), file
+            assert f"debian/{packed_in.get(name, name)}{file}" in (DEBIAN / "rules").read_text(encoding="utf-8"), file
             user = re.search(r"^Group=(\S+)", text, re.MULTILINE).group(1)
             made = next(self.place.rglob(f"sysusers.d/{name}.conf")).read_text(encoding="utf-8")
             assert re.search(rf"^u {user} ", made, re.MULTILINE), made
@@ -133,7 +134,7 @@ def units_may_do_little():
     if shutil.which("systemd-analyze") is None:
         return
     with tempfile.TemporaryDirectory(prefix="tributary-units-") as place:
-        for name, most in (("tributary-fabricd", "16"), ("tributary-switch", "56")):
+        for name, most in (("tributary-fabricd", "16"), ("tributary-hostd", "30"), ("tributary-switch", "56")):
             unit = Path(place) / f"{name}.service"
             text = (ROOT / "packaging" / f"{name}.service.in").read_text(encoding="utf-8")
             unit.write_text(text.replace("@bindir@", "/usr/bin"), encoding="utf-8")

@@ -210,10 +210,10 @@ class Story:
         assert "missing" not in verified, verified
 
     def programs_start(self):
-        for program in ("tributary-switch", "tributary-fabricd", "tributaryctl", "tributary-pktgen", "tributary-run",
+        for program in ("tributary-switch", "tributary-fabricd", "tributary-hostd", "tributaryctl", "tributary-pktgen", "tributary-run",
                         "tributary-sim", "tributary-host"):
             assert program in self.root.must(program, "--describe"), program
-            section = "8" if program in ("tributary-switch", "tributary-fabricd") else "1"
+            section = "8" if program in ("tributary-switch", "tributary-fabricd", "tributary-hostd") else "1"
             assert self.root.must("man", "-w", section, program).strip(), f"no man page of {program}"
         tried = self.root.run("python3", "-c", "import tributary; tributary.Host('nowhere')")
         assert "TributaryError: interface 'nowhere' does not exist" in tried.stderr, tried.stderr
@@ -287,7 +287,7 @@ class Story:
         # apt does not know packages of which only the configuration is left.
         states = self.root.must("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", "*tributary*")
         known = [line.split()[1] for line in states.splitlines() if line.startswith("config-files ")]
-        assert set(known) == {"tributary-fabricd", "tributary-switch"}, known
+        assert set(known) == {"tributary-compute", "tributary-fabricd", "tributary-switch"}, known
         self.root.must("dpkg", "--purge", *known)
         assert not (self.root.path / "run/tributary").exists()
 

@@ -72,7 +72,7 @@ def what_is_described_is_what_help_shows(name, program):
 
 
 def unread_output_is_a_failure(name, program):
-    services = name in ("tributary-switch", "tributary-fabricd")
+    services = name in ("tributary-switch", "tributary-fabricd", "tributary-hostd")
     for words in (["--help"], *([["--print-keys"], ["--print-config"]] if services else [])):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([program, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)

@@ -70,8 +70,9 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   using terminal::within;
   ParsedCommand parsed;
   Command& command = parsed.command;
-  CLI::App app("Inspects a running tributary-switch and queries the fabric manager.",
-               "tributaryctl");
+  CLI::App app(
+      "Inspects a running tributary-switch, and queries the fabric manager and the host agent.",
+      "tributaryctl");
   terminal::set_up(app);
   // Options of the program may also follow a command.
   app.fallthrough();
@@ -187,6 +188,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
 
   auto* fabric = add_fabric_command(app, command.fabric);
   auto* rdma = add_rdma_command(app, command.rdma);
+  auto* host = add_host_command(app, command.host);
   app.footer("`tributaryctl COMMAND --help` describes a command.\n\n"
              "Examples:\n"
              "  tributaryctl show ports\n"
@@ -195,7 +197,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
              "  tributaryctl show counters --json\n"
              "  tributaryctl impair set --port host0 --loss 1%\n"
              "  tributaryctl fabric show groups\n"
-             "  tributaryctl rdma show peers");
+             "  tributaryctl rdma show peers\n"
+             "  tributaryctl host show");
 
   terminal::add_exit_codes(app, {"0  success",
                                  "1  the switch or the manager cannot be reached, or refuses",
@@ -211,6 +214,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                    : *reload  ? Verb::reload
                    : *fabric  ? Verb::fabric
                    : *rdma    ? Verb::rdma
+                   : *host    ? Verb::host
                               : Verb::version;
     if (command.verb == Verb::trace && command.what.empty()) {
       command.what = "dump";

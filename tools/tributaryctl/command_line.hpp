@@ -3,6 +3,7 @@
 
 #include "tools/tributaryctl/exit_codes.hpp"
 #include "tools/tributaryctl/fabric/command.hpp"
+#include "tools/tributaryctl/host/command.hpp"
 #include "tools/tributaryctl/impair/command.hpp"
 #include "tools/tributaryctl/rdma/command.hpp"
 
@@ -25,7 +26,8 @@ struct Command {
     reload,
     version,
     fabric,
-    rdma
+    rdma,
+    host
   };
   Verb verb = Verb::version;
   std::string socket = default_socket;
@@ -49,6 +51,7 @@ struct Command {
 
   FabricCommand fabric;
   RdmaCommand rdma;
+  HostCommand host;
   ImpairCommand impair;
 
   std::string frame; ///< explain: hex; "-" is standard input

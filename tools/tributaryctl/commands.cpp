@@ -6,6 +6,7 @@
 #include "lib/terminal/output_file.hpp"
 #include "tools/tributaryctl/entry.hpp"
 #include "tools/tributaryctl/fabric/run.hpp"
+#include "tools/tributaryctl/host/run.hpp"
 #include "tools/tributaryctl/rdma/run.hpp"
 #include "tools/tributaryctl/terminal.hpp"
 #include "tools/tributaryctl/views.hpp"
@@ -58,7 +59,8 @@ std::string view_of(const Command& command, const json::value& result,
   case Verb::version: return version_view(result, display);
   case Verb::capture:
   case Verb::fabric:
-  case Verb::rdma: return {};
+  case Verb::rdma:
+  case Verb::host: return {};
   case Verb::show: break;
   }
   return command.what == "ports"        ? ports_view(result, display)
@@ -231,7 +233,8 @@ json::value request_of(const Command& command, const std::string& frame) {
   case Verb::reload: request["command"] = "reload"; break;
   case Verb::version: request["command"] = "version"; break;
   case Verb::fabric:
-  case Verb::rdma: break; // ask the manager, not a switch
+  case Verb::rdma:
+  case Verb::host: break; // ask the manager or the host agent, not a switch
   }
   return request;
 }
@@ -245,6 +248,9 @@ int run_command(const Command& command) {
   }
   if (command.verb == Command::Verb::rdma) {
     return run_rdma(command.rdma, command.json);
+  }
+  if (command.verb == Command::Verb::host) {
+    return run_host(command.host, command.json);
   }
   if (command.verb == Command::Verb::capture) {
     return capture(command);

@@ -65,9 +65,9 @@ void say(const std::string& interface, Nid nid, const std::string& host) {
 
 } // namespace
 
-void announce(const messages::Hello& node) {
+void announce(const messages::Hello& node, std::optional<Nid> announced) {
   for (const messages::Interface& interface : node.interfaces()) {
-    if (const auto nid = host_at(interface.address()); nid && interface.up()) {
+    if (const auto nid = host_at(interface.address()); nid && nid != announced && interface.up()) {
       try {
         say(interface.name(), *nid, node.host());
       } catch (const link::LinkError&) {

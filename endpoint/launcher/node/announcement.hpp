@@ -3,9 +3,11 @@
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
+#include "tributary/types.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <chrono>
+#include <optional>
 
 namespace tributary::launch::node {
 
@@ -13,7 +15,7 @@ namespace tributary::launch::node {
 inline constexpr std::chrono::milliseconds announcement_interval{wire::host_hello_interval / 2};
 
 /// Never blocks. A node that may not open raw sockets sends nothing, and is known once a rank
-/// announces it.
-void announce(const messages::Hello& node);
+/// announces it. `announced`: a host that another program announces.
+void announce(const messages::Hello& node, std::optional<Nid> announced);
 
 } // namespace tributary::launch::node

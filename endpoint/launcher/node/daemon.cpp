@@ -1,5 +1,6 @@
 #include "endpoint/launcher/node/daemon.hpp"
 
+#include "endpoint/agent/messages.hpp"
 #include "endpoint/launcher/descendants/descendants.hpp"
 #include "endpoint/launcher/inventory/interface_watch.hpp"
 #include "endpoint/launcher/inventory/inventory.hpp"
@@ -12,6 +13,7 @@
 #include "lib/net/address.hpp"
 #include "lib/net/limit_silence.hpp"
 #include "lib/rdma_policy/policy_text.hpp"
+#include "lib/service/socket_file.hpp"
 #include "lib/service/version.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +26,7 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -144,7 +147,8 @@ void Daemon::watch_interfaces() {
 }
 
 void Daemon::announce_again() {
-  announce(hello_);
+  look_at_agent();
+  announce(hello_, announced_by_agent_);
   announcements_.expires_after(announcement_interval);
   announcements_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) {
@@ -192,6 +196,9 @@ void Daemon::clear_up() {
   }
   for (auto& [number, answer] : fences_) {
     answer(messages::lost_connection, {}, 0);
+  }
+  if (agent_job_) {
+    agent_job_->end();
   }
   server_.reset();
   if (!directory_.empty()) {
@@ -281,6 +288,7 @@ void Daemon::set_up(const messages::Job& job) {
       throw std::runtime_error(problem);
     }
     rdma_policy_ = rdma_policy_of(job_);
+    declare_to_agent();
     directory_ = new_directory();
     server_ = std::make_unique<pmix::Server>(
         pmix::ServerSettings{own.name(), job_.own_node(), directory_},
@@ -297,6 +305,36 @@ void Daemon::set_up(const messages::Job& job) {
   }
   ready.set_directory(directory_);
   channel_.send(message);
+}
+
+/// Two announcers could give a host two names in turns. The agent is asked when it has come, and
+/// has another interface than stand-in nodes on its machine.
+void Daemon::look_at_agent() {
+  try {
+    if (!service::SocketFile::answers(host_client::agent_path())) {
+      announced_by_agent_.reset();
+    } else if (!announced_by_agent_ && std::chrono::steady_clock::now() >= ask_agent_at_) {
+      const auto node = host_client::HostClient(host_client::agent_path(), AgentJob::call_limit)
+                            .ask(host_agent::line_of(host_agent::NodeRequest{}));
+      announced_by_agent_ = Nid{node.as_object().at("nid").to_number<std::uint32_t>()};
+    }
+  } catch (const std::exception&) {
+    // It is stopped, or there is no valid path to it; waiting for it delays everything else.
+    ask_agent_at_ = std::chrono::steady_clock::now() + AgentJob::pause_after_silence;
+  }
+}
+
+/// A refusal is not an end: ranks that may open the interface themselves do not need the agent.
+void Daemon::declare_to_agent() {
+  auto request = agent_request_of(job_);
+  if (!request || job_.nodes(static_cast<int>(job_.own_node())).interface().empty()) {
+    return;
+  }
+  agent_job_.emplace(io_, std::move(*request));
+  if (const std::string refusal = agent_job_->declare(); !refusal.empty()) {
+    fmt::print(stderr, "tributary-run: node {}: the host agent refuses the job: {}\n",
+               settings_.name, refusal);
+  }
 }
 
 void Daemon::signal(int number) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "endpoint/launcher/messages/protocol.hpp"
+#include "endpoint/launcher/node/agent_job.hpp"
 #include "endpoint/launcher/node/daemon.hpp"
 #include "endpoint/launcher/node/rank_process.hpp"
 #include "endpoint/launcher/pmi/pmi1.hpp"
@@ -14,6 +15,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -60,6 +62,8 @@ private:
   void find(std::uint64_t number, std::uint32_t rank);
   void found(std::uint64_t number, int status, const std::string& data);
   [[nodiscard]] std::string local_resource_problem() const;
+  void declare_to_agent();
+  void look_at_agent();
   void start();
   [[nodiscard]] RankStart how_to_start(std::uint32_t rank);
   void started(std::uint32_t rank, RankProcess process);
@@ -115,6 +119,9 @@ private:
   boost::asio::steady_timer announcements_;
   boost::asio::steady_timer alive_;
   messages::Job job_;
+  std::optional<AgentJob> agent_job_;     ///< once the job is known
+  std::optional<Nid> announced_by_agent_; ///< the host that this node's agent announces
+  std::chrono::steady_clock::time_point ask_agent_at_{};
   std::string rdma_policy_; ///< for ranks' hosts; "": none was given
   bool cleared_up_ = false;
   std::string directory_; ///< for PMIx's files; removed at the end

@@ -199,10 +199,6 @@ std::uint32_t Setup::spinning() const {
 SetupVerdict Setup::agree_on_team() {
   intra_node::RankSet& ranks = *communicator_.ranks_;
   attempt(leads(), Refusal::no_interface, [&] {
-    if (runtime_.settings().interface.empty()) {
-      throw std::runtime_error("TRIBUTARY_MPI_INTERFACE is not set: it names the interface that "
-                               "leads to the switch");
-    }
     runtime_.trees().open(contexts::ProcessId{runtime_.connections().number()}, spinning());
     find_set();
   });

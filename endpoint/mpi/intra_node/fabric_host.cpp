@@ -10,9 +10,8 @@ namespace {
 std::string advice(int code) {
   switch (code) {
   case TRIBUTARY_ERR_NOT_PERMITTED:
-    return "; raw sockets need CAP_NET_RAW: run 'setcap cap_net_raw+ep PROGRAM', or grant it to "
-           "the "
-           "job's processes (AmbientCapabilities=CAP_NET_RAW, setpriv --ambient-caps +net_raw)";
+    return "; tributary-hostd on each compute node gives programs of a job their sockets, so that "
+           "they need no privilege";
   case TRIBUTARY_ERR_NO_INTERFACE:
     return "; TRIBUTARY_MPI_INTERFACE names the interface that leads to the switch";
   case TRIBUTARY_ERR_MANAGER_UNREACHABLE:
@@ -43,6 +42,11 @@ NoGroup refusal_of(const std::string& what, int code, const tributary_host* host
   return {cause_of(code), fmt::format("{}: {}{}", what, tributary_last_error(host), advice(code))};
 }
 
+std::string what_of_interface(const std::string& name) {
+  return name.empty() ? "TRIBUTARY_MPI_INTERFACE is not set"
+                      : fmt::format("interface {} cannot be used", name);
+}
+
 FabricHost::FabricHost(const std::string& interface, std::uint32_t spin_usec) {
   tributary_host_options on = tributary_host_defaults(interface.c_str());
   on.spin_usec = spin_usec;
@@ -50,8 +54,8 @@ FabricHost::FabricHost(const std::string& interface, std::uint32_t spin_usec) {
   on.progress = TRIBUTARY_PROGRESS_THREAD;
   if (const int code = tributary_open(&on, &host_); code != TRIBUTARY_OK) {
     host_ = nullptr;
-    throw NoGroup(Refusal::no_interface, fmt::format("interface {} cannot be used: {}{}", interface,
-                                                     tributary_last_error(nullptr), advice(code)));
+    throw NoGroup(Refusal::no_interface,
+                  refusal_of(what_of_interface(interface), code, nullptr).what());
   }
 }
 

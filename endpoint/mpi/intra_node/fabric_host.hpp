@@ -83,6 +83,8 @@ private:
   std::atomic<std::uint32_t> users_{0}; ///< threads that wait: for their turn, or in slices
 };
 
+/// What an interface that cannot be opened is refused as. "" is the host agent's.
+[[nodiscard]] std::string what_of_interface(const std::string& name);
 /// The error of a call with the host, and a hint. `host` may be null.
 [[nodiscard]] NoGroup refusal_of(const std::string& what, int code, const tributary_host* host);
 

@@ -137,8 +137,7 @@ void Trees::join_once(Kept& kept) {
   on.progress = TRIBUTARY_PROGRESS_CALLER;
   on.buffer_bytes = 0; // a socket that receives would have a copy of each frame of this node
   if (const int code = tributary_open(&on, &kept.host); code != TRIBUTARY_OK) {
-    throw refusal_of(fmt::format("interface {} cannot be used", settings_.interface), code,
-                     nullptr);
+    throw refusal_of(what_of_interface(settings_.interface), code, nullptr);
   }
   const std::string name = group_name(kept.name);
   tributary_named_group_options who = tributary_named_group_defaults(name.c_str());

@@ -37,7 +37,7 @@ namespace tributary::mpi::intra_node {
 
 /// What a process needs to be a member of groups.
 struct MemberSettings {
-  std::string interface; ///< the one connected to the switch
+  std::string interface; ///< the one connected to the switch; "": the host agent's
   std::chrono::milliseconds join_limit{};
   /// Asks for in-switch results, or refuses them; nullopt: as the manager's file says.
   std::optional<bool> in_switch_results{};

@@ -13,7 +13,7 @@ namespace tributary::mpi {
 
 struct Settings {
   bool on = true;            ///< TRIBUTARY_MPI=off
-  std::string interface;     ///< TRIBUTARY_MPI_INTERFACE; "": not set
+  std::string interface;     ///< TRIBUTARY_MPI_INTERFACE; "": the host agent's
   int verbose = 0;           ///< TRIBUTARY_MPI_VERBOSE; -1 (set to 0): errors only
   bool require = false;      ///< TRIBUTARY_MPI_REQUIRE: end rather than continue by MPI alone
   bool reproducible = false; ///< TRIBUTARY_SUM=reproducible

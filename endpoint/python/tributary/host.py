@@ -51,11 +51,11 @@ def _choice(name: str, value: str, known: dict[str, int]) -> int:
 
 
 class Host:
-    """One interface of this machine. Options are those of struct tributary_host_options.
+    """One interface of this machine, or without a name that of its host agent. Options are those of struct tributary_host_options.
 
     Closed by `close`, at the end of a `with` block, and when the last reference to it and its groups goes."""
 
-    def __init__(self, interface: str, *, progress: str = "default", transport: str = "default",
+    def __init__(self, interface: str = "", *, progress: str = "default", transport: str = "default",
                  **options: Any) -> None:
         # The library writes into arrays of these until they are done, also when no variable has them any more.
         self._outstanding: set[Any] = set()

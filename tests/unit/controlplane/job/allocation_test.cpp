@@ -13,8 +13,10 @@ Interface interface(const std::string& name, const std::string& address) {
 }
 
 const Interface* chosen(const std::vector<Interface>& all, std::string_view wanted,
-                        const std::set<std::uint32_t>& known) {
-  return fabric_interface(all, wanted, [&](Nid nid) { return known.contains(nid.value); });
+                        const std::set<std::uint32_t>& known, std::string_view node = "n9") {
+  return fabric_interface(
+      all, wanted, [&](Nid nid) { return known.contains(nid.value) ? "n0" : std::string_view(); },
+      node);
 }
 
 TEST(FabricInterface, has_its_nid_in_its_mac_address) {
@@ -45,6 +47,16 @@ TEST(FabricInterface, is_otherwise_the_one_that_is_known) {
   EXPECT_EQ(chosen(all, "", {9})->name, "eth2");
   EXPECT_EQ(chosen(all, "", {7})->name, "eth1") << "not by chance of a vendor's address";
   EXPECT_EQ(chosen({all[0]}, "", {7}), nullptr);
+}
+
+TEST(FabricInterface, of_a_vendors_address_is_the_one_that_a_host_of_the_nodes_name_announces) {
+  const std::vector<Interface> all{interface("eth0", "52:54:00:00:00:07"),
+                                   interface("eth1", "3c:ec:ef:00:00:08")};
+  EXPECT_EQ(chosen(all, "", {8}, "n0")->name, "eth1");
+  EXPECT_EQ(chosen(all, "", {8}, "n1"), nullptr) << "the host is another node's";
+  EXPECT_EQ(chosen(all, "", {}, "n0"), nullptr);
+  EXPECT_EQ(chosen({all[1], interface("eth2", "02:00:00:00:00:09")}, "", {8}, "n0")->name, "eth2")
+      << "an address of the fabric goes before";
 }
 
 /// leaf0 - spine - leaf1, and a switch of its own.

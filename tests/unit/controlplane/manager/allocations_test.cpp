@@ -124,6 +124,61 @@ TEST_F(Allocations, of_a_job_that_is_there_is_for_who_has_its_token) {
   EXPECT_EQ(allocate(wanted)->status, 404U);
 }
 
+TEST_F(Allocations, a_node_speaks_by_its_certificate_for_itself_in_jobs_that_it_was_given) {
+  fabric(1);
+  const api::Caller n1{.nodes = {"n1", "n1.example"}};
+  api::AllocationRequest own = request();
+  own.exists = true;
+  own.nodes.erase(own.nodes.begin());
+  EXPECT_EQ(allocate(own, n1)->status, 404U) << "no job has it yet";
+  api::AllocationRequest made = request();
+  for (auto& each : made.nodes) {
+    each.inventory.interfaces.clear(); // a workload manager does not know them
+  }
+  ASSERT_EQ(allocate(made)->status, 201U);
+  const Given given = allocate(own, n1);
+  ASSERT_EQ(given->status, 200U) << given.message();
+  EXPECT_EQ(given.body().at("token").as_string(),
+            world.manager->groups().find_job("run")->token.c_str());
+  EXPECT_EQ(given.body().at("nodes").at(0).at("nid"), 9);
+  // One that is not its own; one of another job; a job of its own; anything else.
+  api::AllocationRequest wrong = request();
+  wrong.exists = true;
+  const Given both = allocate(wrong, n1);
+  EXPECT_EQ(both->status, 403U);
+  EXPECT_THAT(both.message(), HasSubstr("cannot speak for node \"n0\""));
+  api::AllocationRequest elsewhere = request("elsewhere");
+  elsewhere.nodes.pop_back();
+  ASSERT_EQ(allocate(elsewhere)->status, 201U);
+  own.job = "elsewhere";
+  EXPECT_EQ(allocate(own, n1)->status, 404U);
+  own.job = "nobody's";
+  EXPECT_EQ(allocate(own, n1)->status, 404U);
+  own.exists = false;
+  EXPECT_EQ(allocate(own, n1)->status, 403U);
+  Given reply;
+  world.manager->ask<&Manager::delete_job>(n1, {"run"}, reply.reply());
+  EXPECT_EQ(reply->status, 403U);
+  world.manager->ask<&Manager::get_job>(n1, {"run"}, reply.reply());
+  EXPECT_EQ(reply->status, 401U);
+}
+
+TEST_F(Allocations, a_node_that_says_nothing_of_itself_is_the_host_of_its_name) {
+  fabric(1);
+  api::AllocationRequest wanted = request();
+  wanted.nodes[0].name = "nid-1";
+  wanted.nodes[1].name = "nid-9";
+  for (auto& each : wanted.nodes) {
+    each.inventory.interfaces.clear();
+  }
+  const Given given = allocate(wanted);
+  ASSERT_EQ(given->status, 201U) << given.message();
+  EXPECT_EQ(given.body().at("nodes").at(1).at("nid"), 9);
+  EXPECT_FALSE(given.body().at("nodes").at(1).at("ranks").at(0).as_object().contains("end_point"));
+  EXPECT_THAT(values(given.body().at("nodes").at(1).at("values")), testing::IsEmpty());
+  EXPECT_THAT(*world.manager->groups().find_job("run")->hosts, ElementsAre(Nid{1}, Nid{9}));
+}
+
 TEST_F(Allocations, a_node_without_a_fabric_address_is_named_and_limits_nothing) {
   fabric(1);
   api::AllocationRequest wanted = request();

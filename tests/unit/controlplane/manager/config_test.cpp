@@ -94,6 +94,7 @@ TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(error_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
   EXPECT_THAT(error_of("[groups]\nfirst_vni = 9\nlast_vni = 8\n"), HasSubstr("below first_vni"));
   EXPECT_THAT(error_of("[rest]\ntls_key = \"k\"\n"), HasSubstr("go together"));
+  EXPECT_THAT(error_of("[rest]\ntls_ca = \"c\"\n"), HasSubstr("by TLS alone"));
   EXPECT_THAT(error_of("[switches]\nlisten = [\"0.0.0.0:7581\"]\n"), HasSubstr("TCP address"));
   EXPECT_THAT(error_of("[fabric]\n"), HasSubstr("unknown section"));
   EXPECT_THAT(error_of("[routes]\nalgorithm = \"fastest\"\n"), HasSubstr("not known"));

@@ -1,4 +1,5 @@
 #include "lib/net/address.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/support/client_hello.hpp"
 #include "tests/unit/controlplane/rest/server_fixture.hpp"
 
@@ -18,7 +19,9 @@ namespace tributary::rest {
 namespace {
 
 namespace asio = boost::asio;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 class Tls : public ServerTest {
@@ -41,10 +44,15 @@ protected:
     return settings;
   }
   /// The whole answer to one request, checked against this certificate; throws when the handshake
-  /// fails.
-  std::string ask_securely(const std::string& trusted, const std::string& text) {
+  /// fails. `own`: the client's certificate.
+  std::string ask_securely(const std::string& trusted, const std::string& text,
+                           const std::string& own = "") {
     asio::io_context context;
     asio::ssl::context tls(asio::ssl::context::tls_client);
+    if (!own.empty()) {
+      tls.use_certificate_chain_file(folder_.file(own + ".pem"));
+      tls.use_private_key_file(folder_.file(own + ".key"), asio::ssl::context::pem);
+    }
     tls.load_verify_file(folder_.file(trusted + ".pem"));
     tls.set_verify_mode(asio::ssl::verify_peer);
     asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
@@ -83,6 +91,50 @@ TEST_F(Tls, does_not_make_an_administrator_but_the_token_does) {
   ask_securely("one", request_text("GET", "/api/v1/hosts", "",
                                    "Connection: close\r\nAuthorization: Bearer secret\r\n"));
   EXPECT_TRUE(on_loop([this] { return service.caller->administrator; }));
+}
+
+TEST_F(Tls, callers_are_nodes_by_their_certificates_unless_they_have_a_token) {
+  make_certificate("one");
+  const test::CertificateAuthority authority(folder_, "nodes");
+  authority.sign("n7", "DNS:n7.example");
+  test::CertificateAuthority(folder_, "other").sign("stranger", "DNS:n7");
+  Settings settings = settings_with("one");
+  settings.tls_ca = authority.certificate();
+  start(settings);
+  ask_securely("one", closing, "n7");
+  EXPECT_THAT(on_loop([this] { return service.caller->nodes; }), ElementsAre("n7", "n7.example"));
+  EXPECT_TRUE(on_loop([this] { return service.caller->is_node(); }));
+  ask_securely("one",
+               request_text("GET", "/api/v1/hosts", "",
+                            "Connection: close\r\nAuthorization: Bearer secret\r\n"),
+               "n7");
+  EXPECT_FALSE(on_loop([this] { return service.caller->is_node(); }));
+  EXPECT_THAT(ask_securely("one", closing), StartsWith("HTTP/1.1 200"));
+  EXPECT_FALSE(on_loop([this] { return service.caller->is_node(); }));
+  // TLS 1.3 refuses a client's certificate with the first answer, and not in its handshake.
+  on_loop([this] { service.caller.reset(); });
+  asio::io_context context;
+  asio::ssl::context tls(asio::ssl::context::tls_client);
+  tls.use_certificate_chain_file(folder_.file("stranger.pem"));
+  tls.use_private_key_file(folder_.file("stranger.key"), asio::ssl::context::pem);
+  asio::ssl::stream<asio::ip::tcp::socket> stream(context, tls);
+  stream.next_layer().connect({asio::ip::address_v4::loopback(), tcp_port()});
+  boost::system::error_code error;
+  stream.handshake(asio::ssl::stream_base::client, error);
+  asio::write(stream, asio::buffer(closing), error);
+  std::string answer;
+  asio::read(stream, asio::dynamic_buffer(answer), error);
+  EXPECT_TRUE(error);
+  EXPECT_EQ(answer, "");
+  EXPECT_FALSE(on_loop([this] { return service.caller.has_value(); }));
+}
+
+TEST_F(Tls, no_certificate_is_asked_for_without_an_authority) {
+  make_certificate("one");
+  test::CertificateAuthority(folder_, "nodes").sign("n7", "DNS:n7.example");
+  start(settings_with("one"));
+  EXPECT_THAT(ask_securely("one", closing, "n7"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(on_loop([this] { return service.caller->nodes; }), IsEmpty());
 }
 
 TEST_F(Tls, is_not_for_the_unix_socket) {

@@ -130,6 +130,20 @@ TEST_F(tls_context_test, a_server_demands_a_certificate_only_when_it_verifies) {
   EXPECT_THAT(ends.names, IsEmpty());
 }
 
+TEST_F(tls_context_test, a_server_may_leave_it_to_its_clients_whether_they_have_a_certificate) {
+  const TlsSettings lenient = server(TlsVerify::authority_if_any);
+  EXPECT_THAT(meet(lenient, client()).names, ElementsAre("leaf0", "leaf0.example"));
+  TlsSettings nameless = client();
+  nameless.files.certificate.clear();
+  nameless.files.key.clear();
+  const Ends ends = meet(lenient, nameless);
+  EXPECT_EQ(ends.server, "");
+  EXPECT_THAT(ends.names, IsEmpty());
+  TlsSettings stranger = client();
+  stranger.files = files("stranger");
+  EXPECT_THAT(meet(lenient, stranger).server, HasSubstr("certificate verify failed"));
+}
+
 TEST_F(tls_context_test, a_certificate_of_another_authority_is_refused_by_either_end) {
   TlsSettings stranger = client();
   stranger.files = files("stranger");

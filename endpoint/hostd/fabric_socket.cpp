@@ -1,0 +1,79 @@
+#include "endpoint/hostd/fabric_socket.hpp"
+
+#include "endpoint/hostd/receive_filter.hpp"
+#include "lib/link/link_error.hpp"
+#include "lib/link/packet_socket.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+namespace tributary::hostd {
+
+namespace {
+
+template <typename T>
+void set_option(const link::PacketSocket& socket, int option, const T& value, const char* doing) {
+  if (::setsockopt(socket.fd(), SOL_SOCKET, option, &value, sizeof value) != 0) {
+    throw link::link_error(errno, socket.interface(), doing);
+  }
+}
+
+} // namespace
+
+FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethertype, Vni vni,
+                                host_agent::Mark mark, std::size_t receive_buffer_bytes) {
+  // It receives nothing before its filter is in force.
+  link::PacketSocket socket(interface, std::nullopt);
+  FabricSocket opened;
+  opened.interface = link::interface_facts(socket.fd(), interface, "looking it up");
+  if (!opened.interface.up) {
+    throw link::link_error(ENETDOWN, interface, "opening it");
+  }
+  attach_receive_filter(socket.fd(),
+                        {.interface_index = static_cast<std::uint32_t>(opened.interface.index),
+                         .ethertype = ethertype,
+                         .vni = vni},
+                        interface);
+  set_option(socket, SO_MARK, mark.value, "marking the socket");
+  if (receive_buffer_bytes > 0) {
+    socket.set_receive_buffer(receive_buffer_bytes);
+    socket.receive(ethertype);
+  }
+  struct stat status {};
+  if (::fstat(socket.fd(), &status) != 0) {
+    throw link::link_error(errno, interface, "asking for the socket's number");
+  }
+  opened.inode = status.st_ino;
+  opened.descriptor = std::move(socket).release();
+  return opened;
+}
+
+std::unordered_set<std::uint64_t> packet_sockets() {
+  std::ifstream file("/proc/net/packet");
+  std::unordered_set<std::uint64_t> inodes;
+  std::string line;
+  if (!std::getline(file, line)) { // the heading
+    throw std::runtime_error("/proc/net/packet cannot be read; is /proc mounted?");
+  }
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string word;
+    std::string last;
+    while (words >> word) {
+      last = word; // the inode is the last column
+    }
+    inodes.insert(std::strtoull(last.c_str(), nullptr, 10));
+  }
+  return inodes;
+}
+
+} // namespace tributary::hostd
