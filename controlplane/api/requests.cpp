@@ -107,6 +107,7 @@ group::WideFrames wide_frames_of(const Fields& fields, const group::WideFrames& 
 GroupRequest group_fields(const Fields& fields) {
   GroupRequest request;
   request.job = fields.name("job").value_or("");
+  request.step = fields.name("jobStepID").value_or("");
   request.size = static_cast<std::uint32_t>(fields.required_number("size", 1, max_contributions));
   request.trees = static_cast<std::uint32_t>(fields.number("trees", 1, 2).value_or(1));
   if (const auto root = fields.number("root_rank", 0, request.size - 1)) {

@@ -40,6 +40,12 @@ std::optional<Error> disagreement(const Group& group, const GroupRequest& reques
                  fmt::format("{} has {}, not {}: all must ask for the same number", title(group),
                              counted(group.trees, "tree"), request.trees)};
   }
+  if (!request.step.empty() && !group.step.empty() && request.step != group.step) {
+    return Error{ErrorKind::conflict,
+                 fmt::format("{} belongs to step {} of its job, with which it ends, and not to "
+                             "step {}: give groups of different steps different names",
+                             title(group), group.step, request.step)};
+  }
   if (request.root_rank && request.root_rank != group.wanted_root) {
     return Error{ErrorKind::conflict,
                  fmt::format("{} was asked to have {} as its root, not rank {}: all must ask "
@@ -116,6 +122,7 @@ Result<Group*> Registry::make_group(const GroupRequest& request, Job& job, TimeN
   Group group;
   group.job = job.id;
   group.name = request.name;
+  group.step = request.step;
   group.size = request.size;
   group.trees = request.trees;
   group.wanted_root = request.root_rank;

@@ -108,7 +108,7 @@ Result<std::size_t> Registry::end_steps(std::string_view id, std::span<const std
     return job.error();
   }
   const auto ends = [&](const Group& group) {
-    return group.multicast && std::ranges::find(steps, group.step) != steps.end();
+    return !group.step.empty() && std::ranges::find(steps, group.step) != steps.end();
   };
   return end_groups(**job, ends, "its job step ended", now);
 }

@@ -32,6 +32,9 @@ struct GroupRequest {
   /// Whether the group wants in-switch results; nothing: as in the fabric manager's file. One
   /// request is enough to enable it; one refusal disables it.
   std::optional<bool> in_switch_results = std::nullopt;
+  /// Step of the job with which the group ends; "": it ends with the job. A request without one
+  /// agrees with any.
+  std::string step{};
 };
 
 struct JoinRequest {

@@ -267,7 +267,7 @@ Reply HostProcess::handle(const Peer& peer, Connection connection,
     }
   }
   if (added.job.is_attached) {
-    attached_.insert_or_assign(added.job.id, connection);
+    attached_[added.job.id].insert(connection);
   } else {
     attached_.erase(added.job.id);
   }
@@ -336,13 +336,13 @@ void HostProcess::expire() {
 
 bool HostProcess::keeps(Connection connection) const {
   return std::ranges::any_of(attached_,
-                             [&](const auto& each) { return each.second == connection; });
+                             [&](const auto& each) { return each.second.contains(connection); });
 }
 
 void HostProcess::closed(Connection connection) {
   for (auto each = attached_.begin(); each != attached_.end();) {
     const auto next = std::next(each);
-    if (each->second == connection) {
+    if (each->second.erase(connection) != 0 && each->second.empty()) {
       registry_->detach(each->first, net::steady_now());
       attached_.erase(each);
     }

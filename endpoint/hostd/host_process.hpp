@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -79,7 +80,8 @@ private:
   RecordFile record_;
   Guardian guardian_;
   std::optional<host_agent::Registry> registry_; ///< once it is known which marks are given
-  std::map<std::string, Connection> attached_;   ///< jobs, and the connection that each belongs to
+  /// Jobs that last as long as one of these connections does.
+  std::map<std::string, std::set<Connection>> attached_;
   std::unique_ptr<library::HelloSender> hello_sender_;
   TimeNs counted_{}; ///< when the guard's counters were last read for a user
   service::SaidOnce said_;

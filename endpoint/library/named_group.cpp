@@ -62,6 +62,7 @@ NamedGroup named_group(tributary_host& host, const tributary_named_group_options
       named.settings.token == host.by_agent()->manager.token) {
     named.request.job = host.by_agent()->job;
   }
+  named.request.step = manager_client::step_of(named.request.job);
   named.request.rank = options.rank;
   named.request.size = options.size;
   named.request.trees = options.trees;

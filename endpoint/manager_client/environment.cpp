@@ -10,6 +10,8 @@ namespace tributary::manager_client {
 namespace {
 
 constexpr const char* their_url = "FI_CXI_COLL_FABRIC_MGR_URL";
+constexpr const char* their_job = "FI_CXI_COLL_JOB_ID";
+constexpr const char* their_step = "FI_CXI_COLL_JOB_STEP_ID";
 
 /// The first non-empty variable, and its name.
 struct Found {
@@ -70,7 +72,13 @@ bool environment_names_manager() {
 }
 
 std::string job_from(const char* given) {
-  return find(given, "TRIBUTARY_JOB_ID", "FI_CXI_COLL_JOB_ID").value;
+  return find(given, "TRIBUTARY_JOB_ID", their_job).value;
+}
+
+std::string step_of(const std::string& job) {
+  const char* const theirs = std::getenv(their_job);
+  const char* const step = std::getenv(their_step);
+  return theirs != nullptr && step != nullptr && job == theirs ? step : "";
 }
 
 } // namespace tributary::manager_client

@@ -7,6 +7,7 @@
 //   token       TRIBUTARY_FABRIC_MANAGER_TOKEN    FI_CXI_COLL_MCAST_TOKEN
 //   authority   TRIBUTARY_FABRIC_MANAGER_CACERT   FI_CXI_COLL_FABRIC_MGR_CACERT
 //   job         TRIBUTARY_JOB_ID                  FI_CXI_COLL_JOB_ID
+//   its step                                      FI_CXI_COLL_JOB_STEP_ID
 //
 // What the caller gave wins over ours, ours over theirs, and theirs over what the node's host agent
 // knows of the job. An authority is "yes" or "" for the
@@ -44,5 +45,9 @@ struct Otherwise {
 
 /// `given`, or the job of the environment, or "".
 [[nodiscard]] std::string job_from(const char* given);
+
+/// The step of the environment if it is one of `job`, or "". Only existing tools end steps, so a
+/// job of ours has none.
+[[nodiscard]] std::string step_of(const std::string& job);
 
 } // namespace tributary::manager_client

@@ -43,6 +43,9 @@ boost::json::value body_of(const JoinRequest& request) {
   if (!request.job.empty()) {
     body["job"] = request.job;
   }
+  if (!request.step.empty()) {
+    body["jobStepID"] = request.step;
+  }
   if (!request.host.empty()) {
     body["host"] = request.host;
   }

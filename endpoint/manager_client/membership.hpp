@@ -33,6 +33,7 @@ struct JoinRequest {
   /// says. One request is enough to enable it, one refusal disables it; all members and that switch
   /// have to support it.
   std::optional<bool> in_switch_results = std::nullopt;
+  std::string step{}; ///< of the job, with which the group ends; "": it ends with the job
 
   static constexpr std::uint32_t narrow_payload = 32; ///< payload of the 84-byte frame
 };

@@ -106,14 +106,14 @@ std::string unknown_word(const CLI::App& app) {
   if (app.get_prefix_command()) {
     return ""; // the words of the program that it starts
   }
-  const std::vector<std::string> left = app.remaining(true);
+  std::vector<std::string> left = app.remaining(true);
+  std::erase(left, "--"); // behind it are words of positional options
   if (left.empty()) {
     return "";
   }
   const CLI::App& command = chosen(app);
-  const auto option = std::ranges::find_if(left, [](const std::string& word) {
-    return word.size() > 1 && word.starts_with('-') && word != "--";
-  });
+  const auto option = std::ranges::find_if(
+      left, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
   if (option != left.end()) {
     return unknown_option(app, *option);
   }

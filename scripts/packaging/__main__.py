@@ -1,6 +1,8 @@
-"""Builds Debian packages of the tree, for the release that it runs on. Started by scripts/package."""
+"""Builds Debian packages of the tree, for the release that it runs on, and container images of them. Started by
+scripts/package."""
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -13,7 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
+import images  # noqa: E402
 from cross import database  # noqa: E402
+from oci import OciError  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
 from platforms.names import PLATFORMS, VARIABLE, release_in  # noqa: E402
 
@@ -24,8 +28,11 @@ examples:
   scripts/package --build build          packs what a release build has
   scripts/package --lintian              and has lintian look at the packages
   scripts/package --arm64                packages for Arm, cross-built on x86-64, in build-arm64/packages
+  scripts/package --image                also container images of them: compute, switch and manager
+  scripts/package --image compute --packages build-packages
+                                         this image, of packages that are there
   DEBFULLNAME='Our site' DEBEMAIL=root@site.org scripts/package    names who answers for them
-exit codes: 0 packages are made, 1 they cannot be made, or lintian found something, 2 wrong command line.
+exit codes: 0 packages and images are made, 1 they cannot be made, or lintian found something, 2 wrong command line.
 """
 
 
@@ -42,8 +49,17 @@ def arguments():
                        help="pack what this release build has, instead of making one (a quarter of an hour)")
     built.add_argument("--arm64", action="store_true",
                        help="packages for Arm: cross-build with scripts/cross-arm64, and pack that")
+    built.add_argument("--packages", type=Path, metavar="DIR",
+                       help="with --image: take the packages there, instead of making some")
+    parser.add_argument("--image", nargs="*", choices=images.KINDS, metavar="KIND", default=None,
+                        help="make container images, too; without a KIND all: " + ", ".join(images.KINDS) + ". Needs root, "
+                        "debootstrap and a mirror of Debian")
+    parser.add_argument("--base", type=Path, metavar="DIR",
+                        help="with --image: keep the empty Debian there, and take it from there if it is")
+    parser.add_argument("--json", action="store_true", help="print what is made as JSON")
     parser.add_argument("--output", type=Path, metavar="DIR",
-                        help="where the packages go (default: build-packages; with --arm64 build-arm64/packages)")
+                        help="where the packages go (default: build-packages; with --arm64 build-arm64/packages); images "
+                        "go into its folder images")
     parser.add_argument("--version", metavar="V", help="version of the packages (default: debian/changelog's, with the release behind it: ~deb12)")
     parser.add_argument("--dirty", action="store_true", help="also what is not committed")
     parser.add_argument("--weak-compression", action="store_true", help="larger packages in less time, for tests")
@@ -51,11 +67,19 @@ def arguments():
     platform_options.add(parser)
     parser.add_argument("--verbose", action="store_true", help="show what the build prints")
     options = parser.parse_args()
+    if options.image is None and (options.packages or options.base):
+        parser.error(f"{'--packages' if options.packages else '--base'} applies to --image only")
+    if options.image is not None and options.arm64:
+        parser.error("--image makes images for this machine's own processor; run it on Arm for those of --arm64")
     options.output = options.output or ROOT / ("build-arm64/packages" if options.arm64 else "build-packages")
     return options
 
 
 def need_tools(options):
+    if options.image is not None:
+        images.need_programs()
+    if options.packages and not any(options.packages.glob("*.deb")):
+        raise PackageError(f"{options.packages} has no packages; scripts/package makes some")
     if shutil.which("dpkg-deb") is None:
         raise PackageError("this system has no dpkg; packages can be built on Debian. `meson install` installs "
                            "elsewhere, see docs/operate/installing.md")
@@ -169,8 +193,7 @@ def lintian(packages):
     print("lintian found nothing")
 
 
-def run(options):
-    need_tools(options)
+def build_packages(options):
     files = tree(options)
     if options.arm64:
         cross_build(options)
@@ -181,13 +204,39 @@ def run(options):
         copy(files, place)
         adapt(place, options.version)
         build(options, place)
-        made = []
-        for path in sorted(Path(folder).glob("*.deb")):
-            made.append(Path(shutil.move(path, options.output / path.name)))
-    for path in made:
+        return [Path(shutil.move(path, options.output / path.name)) for path in sorted(Path(folder).glob("*.deb"))]
+
+
+def build_images(options, packages):
+    kinds = [images.KINDS[name] for name in options.image or images.KINDS]
+    progress = sys.stderr if options.json else sys.stdout
+    return images.make(kinds, packages, options.output / "images", images.date_of(ROOT / "debian" / "changelog"), options.base,
+                       lambda text: print(text, file=progress, flush=True))
+
+
+def mib(count):
+    return f"{count / 2**20:.1f} MiB"
+
+
+def show(options, packages, made):
+    if options.json:
+        print(json.dumps({"packages": [{"path": str(path), "bytes": path.stat().st_size} for path in packages],
+                          "images": [image.as_json() for image in made]}, indent=1))
+        return
+    for path in [] if options.packages else packages:
         print(f"{path.stat().st_size // 1024:>7} KiB  {os.path.relpath(path)}")
+    for image in made:
+        print(f"{image.reference}: {mib(image.compressed)} compressed, of which {mib(image.shared)} are in all images; "
+              f"{mib(image.unpacked)} unpacked\n  {os.path.relpath(image.archive)}")
+
+
+def run(options):
+    need_tools(options)
+    packages = sorted(options.packages.glob("*.deb")) if options.packages else build_packages(options)
+    made = [] if options.image is None else build_images(options, packages)
+    show(options, packages, made)
     if options.lintian:
-        lintian(made)
+        lintian(packages)
 
 
 def main():
@@ -195,7 +244,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         run(arguments())
-    except PackageError as problem:
+    except (PackageError, OciError) as problem:
         print(f"scripts/package: {problem}", file=sys.stderr)
         return 1
     return 0

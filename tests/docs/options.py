@@ -20,7 +20,7 @@ OTHERS = {
     "--prefix": "meson", "--buildtype": "meson", "-Dsanitize": "meson", "--allow-downgrades": "apt",
     "--force-confold": "dpkg", "--destdir": "meson", "--repeat": "make", "--gtest_filter": "GoogleTest",
     "--gtest_list_tests": "GoogleTest", "--tlsv1.3": "curl", "--pdeathsig": "setpriv", "--mca": "Open MPI",
-    "--cap-add": "Docker",
+    "--cap-add": "Docker", "--ipc": "podman", "--userns": "podman",
 }
 
 

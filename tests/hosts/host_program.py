@@ -3,6 +3,7 @@ of JSON each, and answers in one. Knows nothing of Tributary but the agent's soc
 runs it as another user, who cannot read this tree.
 
     {"do": "open", "path": "/run/...", "request": {...}}    gets a socket
+    {"do": "declare", "path": "/run/...", "request": {...}} keeps the connection, and with it a job that is attached
     {"do": "try", "what": "mark"}                           one of `tries`
     {"do": "send", "frame": "02fe...", "to": "eth1"}        `to`: by sendto()
     {"do": "bind", "to": "eth1", "ethertype": 3}
@@ -64,27 +65,32 @@ tries = {
 
 
 def ask(path, request):
-    """The answer, and the socket if there is one."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as agent:
-        agent.settimeout(30)
-        agent.connect(path)
-        agent.sendall(json.dumps(request).encode() + b"\n")
-        text, descriptors = b"", []
-        while not text.endswith(b"\n"):
-            part, more, _, _ = socket.recv_fds(agent, 65536, 4)
-            if not part:
-                break
-            text, descriptors = text + part, descriptors + more
-    return json.loads(text), descriptors
+    """The answer, the socket if there is one, and the connection."""
+    agent = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    agent.settimeout(30)
+    agent.connect(path)
+    agent.sendall(json.dumps(request).encode() + b"\n")
+    text, descriptors = b"", []
+    while not text.endswith(b"\n"):
+        part, more, _, _ = socket.recv_fds(agent, 65536, 4)
+        if not part:
+            break
+        text, descriptors = text + part, descriptors + more
+    return json.loads(text), descriptors, agent
 
 
 def do(step):
     global opened
     if step["do"] == "open":
-        answer, descriptors = ask(step["path"], step["request"])
+        answer, descriptors, agent = ask(step["path"], step["request"])
+        agent.close()
         if descriptors:
             opened = socket.socket(fileno=descriptors[0])
             held.append(opened)
+        return answer
+    if step["do"] == "declare":
+        answer, _, agent = ask(step["path"], step["request"])
+        held.append(agent)
         return answer
     if step["do"] == "try":
         tries[step["what"]]()

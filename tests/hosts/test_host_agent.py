@@ -38,8 +38,9 @@ class Program:
         code = lab.place / "host_program.py"
         if not code.exists():
             shutil.copy(Path(__file__).with_name("host_program.py"), code)
+        # Not by ip, which mounts another /sys, without the cgroups that programs inside may ask for.
         self.child = subprocess.Popen(
-            ["ip", "netns", "exec", namespace, "setpriv", "--reuid", str(uid), "--regid", str(uid),
+            ["nsenter", f"--net=/run/netns/{namespace}", "setpriv", "--reuid", str(uid), "--regid", str(uid),
              "--clear-groups", "--inh-caps=-all", *inside, "python3", "-I", str(code)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip

@@ -31,8 +31,8 @@ def an_address(lab):
     lab.sh("ip link add up0 type veth peer name up1; ip address add 10.1.0.1/24 dev up0; ip link set up0 up")
 
 
-def background(lab, *command):
-    log = lab.file(f"{Path(str(command[0])).name}.log").open("wb")
+def background(lab, *command, log=None):
+    log = lab.file(f"{log or Path(str(command[0])).name}.log").open("wb")
     daemons.append(subprocess.Popen(
         [str(word) for word in command], env={**os.environ, "LD_LIBRARY_PATH": LIBRARIES},
         stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,

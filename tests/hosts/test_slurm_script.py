@@ -42,13 +42,26 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
     assert run(lab, "prolog_task").stdout == ""
 
 
+def tools_of(lab, **scripts):
+    """The PATH of a machine with tributaryctl and these programs, each given by the lines of its script."""
+    tools = lab.place / "bin"
+    tools.mkdir(exist_ok=True)
+    if not (tools / "tributaryctl").exists():
+        (tools / "tributaryctl").symlink_to(lab.binaries.ctl)
+    for name, lines in scripts.items():
+        (tools / name).write_text(f"#!/bin/sh\n{lines}\n")
+        (tools / name).chmod(0o755)
+    return f"{tools}:{os.environ['PATH']}"
+
+
+def names(agent):
+    return [job["job"] for job in agent.ask(request="show")["jobs"]]
+
+
 def test_the_host_agent_of_a_node_knows_a_job_as_long_as_it_runs(lab):
     agent, _, _ = node(lab)
     manager = lab.start_manager()
-    tools = lab.place / "bin"
-    tools.mkdir()
-    (tools / "tributaryctl").symlink_to(lab.binaries.ctl)
-    where = {"TRIBUTARY_FABRIC_MANAGER_URL": manager.url, "HOST_AGENT": agent.socket, "PATH": f"{tools}:{os.environ['PATH']}"}
+    where = {"TRIBUTARY_FABRIC_MANAGER_URL": manager.url, "HOST_AGENT": agent.socket, "PATH": tools_of(lab)}
     assert run(lab, "prolog_slurmd", **where).returncode == 0
     (job,) = agent.ask(request="show")["jobs"]
     (known,) = [one for one in manager.list("jobs") if one["job"] == "slurm-17"]
@@ -58,7 +71,55 @@ def test_the_host_agent_of_a_node_knows_a_job_as_long_as_it_runs(lab):
     lab.managers.clear()
     done = run(lab, "epilog_slurmd", **where)
     assert "does not answer" in done.stderr, done.stderr
-    assert agent.ask(request="show")["jobs"] == []
+    assert names(agent) == []
+
+
+def test_a_job_that_ended_while_the_host_agent_was_away_is_ended_later(lab):
+    agent, _, _ = node(lab)
+    manager = lab.start_manager()
+    log = lab.place / "system.log"
+    where = {"TRIBUTARY_FABRIC_MANAGER_URL": manager.url, "HOST_AGENT": agent.socket,
+             "PATH": tools_of(lab, squeue='echo "$*" >&2; echo 19', logger=f'echo "$*" >>{log}')}  # fmt: skip
+    assert run(lab, "prolog_slurmd", **where).returncode == 0
+    agent.stop()
+    done = run(lab, "epilog_slurmd", **where)
+    assert done.returncode == 0 and "stays with the host agent for now" in done.stderr, done.stderr
+    assert "-t tributary-slurm" in log.read_text() and "job slurm-17 stays" in log.read_text(), log.read_text()
+    agent.start()
+    assert names(agent) == ["slurm-17"], "its record has it"
+    assert run(lab, "prolog_slurmd", job="18", **where).returncode == 0
+    assert names(agent) == ["slurm-18"]
+    # A job that never came to the agent leaves nothing to be said, and the log is quiet.
+    assert run(lab, "epilog_slurmd", job="21", **where).stderr == ""
+    # The next run of a requeued job has another VNI, though no epilog came.
+    before = agent.ask(request="show")["jobs"][0]["vni"]
+    manager.request("DELETE", "/fabric/collectives/jobs/slurm-18")
+    assert run(lab, "prolog_slurmd", job="18", **where).returncode == 0
+    (job,) = agent.ask(request="show")["jobs"]
+    assert job["job"] == "slurm-18" and job["vni"] != before, job
+    # Jobs that Slurm does not have here any more: one that was given up, and none of another cluster's or a user's.
+    for name, vni in (("slurm-19", 4019), ("slurm-20", 4020), ("other-21", 4021), ("mine", 4022)):
+        agent.ask(request="add_job", job=name, vni=vni, uid=1000)
+    done = run(lab, "sweep", SLURMD_NODENAME="h1", **where)
+    assert done.returncode == 0 and "--nodelist=h1" in done.stderr, done
+    assert "slurm-18 is ended" in done.stdout and "slurm-20 is ended" in done.stdout, done.stdout
+    assert sorted(names(agent)) == ["mine", "other-21", "slurm-19"]
+    # Slurm that does not answer ends none.
+    where["PATH"] = tools_of(lab, squeue="exit 1")
+    done = run(lab, "sweep", **where)
+    assert done.returncode == 1 and "squeue failed" in done.stderr and len(names(agent)) == 3, done
+
+
+def test_clusters_that_share_a_manager_have_names_of_their_own(lab):
+    manager = lab.start_manager()
+    here = {"TRIBUTARY_FABRIC_MANAGER_URL": manager.url, "PREFIX": "east", "PATH": tools_of(lab, squeue="true")}
+    manager.create_job("slurm-17")
+    assert run(lab, "prolog_slurmd", **here).returncode == 0
+    assert "export TRIBUTARY_JOB_ID=east-17\n" in run(lab, "prolog_task", **here).stdout
+    done = run(lab, "sweep", **here)
+    assert [job["job"] for job in manager.list("jobs")] == ["slurm-17"], done
+    done = run(lab, "prolog_slurmd", **{**here, "PREFIX": "a-b"})
+    assert done.returncode == 2 and "PREFIX in" in done.stderr, done
 
 
 def certificates(lab):
@@ -85,14 +146,8 @@ def test_nodes_need_their_certificates_alone_and_the_controller_forgets_no_job(l
         "tls_certificate": str(lab.place / "fabricd.pem"), "tls_key": str(lab.place / "fabricd.key"),
         "tls_ca": str(lab.place / "nodes-ca.pem"),
     })  # fmt: skip
-    tools = lab.place / "bin"
-    tools.mkdir()
-    (tools / "tributaryctl").symlink_to(lab.binaries.ctl)
-    for name, words in (("scontrol", "echo h1; echo h2"), ("squeue", "echo 19")):
-        (tools / name).write_text(f"#!/bin/sh\n{words}\n")
-        (tools / name).chmod(0o755)
     where = {"TRIBUTARY_FABRIC_MANAGER_URL": f"https://{address}", "CACERT": lab.place / "fabric-ca.pem",
-             "PATH": f"{tools}:{os.environ['PATH']}"}  # fmt: skip
+             "PATH": tools_of(lab, scontrol="echo h1; echo h2", squeue="echo 19")}  # fmt: skip
     controller = {**where, "ADMINISTRATOR_TOKEN_FILE": lab.place / "token", "STATE": lab.place / "controller"}
     h1 = {**where, "NODE_CERTIFICATE": lab.place / "h1.pem", "NODE_KEY": lab.place / "h1.key", "HOST_AGENT": agent.socket,
           "STATE": lab.place / "h1"}  # fmt: skip
@@ -111,8 +166,8 @@ def test_nodes_need_their_certificates_alone_and_the_controller_forgets_no_job(l
     # A certificate is for its own node, and the user of another one hears it.
     done = run(lab, "prolog_slurmd", SLURMD_NODENAME="h2", **{**h1, "STATE": lab.place / "h2"})
     assert done.returncode == 0 and 'cannot speak for node "h2"' in done.stderr, done.stderr
-    told = run(lab, "prolog_task", **{**h1, "STATE": lab.place / "h2"}).stdout
-    assert told.startswith("print tributary: without reductions in the network") and "h2" in told, told
+    told = run(lab, "prolog_task", SLURMD_NODENAME="h2", **{**h1, "STATE": lab.place / "h2"}).stdout
+    assert told.startswith("print tributary: node h2: without reductions in the network"), told
     assert run(lab, "epilog_slurmd", **h1).returncode == 0
     assert agent.ask(request="show")["jobs"] == [] and known() == {"slurm-17"}, "it is the controller's"
     assert run(lab, "epilog_slurmctld", **controller).returncode == 0 and known() == set()

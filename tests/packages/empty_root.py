@@ -20,28 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 
 import programs  # noqa: E402
-from platforms import archive  # noqa: E402
+from platforms.bare import bootstrap, copy_settings, in_root, start_nothing  # noqa: E402
 
 SKIPPED = 77
-MOST_SECONDS = 3600  # of one command in a root
-
-
-def mirror():
-    """(where apt gets the base system from, its code name)"""
-    found = archive.sources()[0]
-    return found.address, found.suite
-
-
-def copy_settings(root):
-    archive.copy_settings(root, archive.SOURCES + archive.REACHED)
-
-
-def in_root(root, *command):
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    # With a process namespace of its own, all that it starts ends with it.
-    bounded = ["unshare", "--pid", "--fork", "--kill-child", f"--mount-proc={root}/proc"]
-    return subprocess.run([*bounded, "chroot", str(root), *command], env=environment, capture_output=True, text=True,
-                          check=False, timeout=MOST_SECONDS)
 
 
 def must(done):
@@ -68,15 +49,11 @@ def has(root, package):
 
 
 def install(root):
-    where, release = mirror()
-    print(f"an empty {release} in {root}", flush=True)
-    must(subprocess.run(["debootstrap", "--variant=minbase", release, str(root), where], capture_output=True, text=True,
-                        check=False))
+    print(f"an empty Debian in {root}", flush=True)
+    if said := bootstrap(root):
+        raise SystemExit(f"debootstrap failed:\n{said}")
     copy_settings(root)
-    # Nothing is started in there.
-    policy = root / "usr/sbin/policy-rc.d"
-    policy.write_text("#!/bin/sh\nexit 101\n")
-    policy.chmod(0o755)
+    start_nothing(root)
     must(in_root(root, "apt-get", "-q", "-y", "update"))
     lists = [name for unpacked in (False, True)
              for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night", "packages-machines"), unpacked,

@@ -40,10 +40,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).resolve().parent)]
 
-import empty_root  # noqa: E402
-from platforms import archive  # noqa: E402
+from platforms import archive, bare  # noqa: E402
 from platforms.names import PLATFORMS, release_in  # noqa: E402
-from platforms.root import run_bounded  # noqa: E402
 from tributary.cases import Cases, Skip  # noqa: E402
 
 SKIPPED = 77
@@ -71,7 +69,7 @@ class Root:
         self.path = path
 
     def run(self, *command):
-        return empty_root.in_root(self.path, *command)
+        return bare.in_root(self.path, *command)
 
     def must(self, *command):
         return must(self.run(*command))
@@ -110,15 +108,13 @@ class Root:
                 os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
 
 
-def bootstrap(path):
+def made_empty(path):
     """A Debian of the minimal variant; False when no mirror can be reached."""
-    where, release = empty_root.mirror()
-    print(f"an empty {release} in {path}", flush=True)
-    code, said = run_bounded(["debootstrap", "--variant=minbase", release, path, where])
-    if code != 0:
-        print(f"debootstrap: {said[-300:]}")
+    print(f"an empty Debian in {path}", flush=True)
+    if said := bare.bootstrap(path):
+        print(f"debootstrap: {said}")
         return False
-    empty_root.copy_settings(path)
+    bare.copy_settings(path)
     return True
 
 
@@ -151,9 +147,7 @@ class Story:
 
     def prepared(self):
         root = self.root
-        policy = root.path / "usr/sbin/policy-rc.d"
-        policy.write_text("#!/bin/sh\nexit 101\n")
-        policy.chmod(0o755)
+        bare.start_nothing(root.path)
         for name, folder in (("old", self.packages), ("new", self.newer)):
             shutil.copytree(folder, root.path / f"srv/packages/{name}", ignore=lambda _, names: [
                 each for each in names if not each.endswith(".deb")])
@@ -384,7 +378,7 @@ def check(chosen, place):
     root = Root(chosen.keep or place / "root")
     if chosen.base:
         must(subprocess.run(["cp", "-a", chosen.base, root.path], capture_output=True, text=True, check=False))
-    fresh = bool(chosen.base) or (not chosen.over and bootstrap(root.path))
+    fresh = bool(chosen.base) or (not chosen.over and made_empty(root.path))
     if not fresh:
         if chosen.upgrade_to:
             print("skipped: this needs a mirror, which has the next release")

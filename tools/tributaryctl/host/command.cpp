@@ -15,30 +15,34 @@ CLI::App* add(CLI::App& parent, HostCommand& command, const char* name, const ch
   return app;
 }
 
+void add_details(CLI::App& app, HostCommand& command) {
+  app.add_option("job", command.job, "Its name, as TRIBUTARY_JOB_ID has it")
+      ->required()
+      ->type_name("JOB");
+  terminal::within(app.add_option("--vni", command.vni, "VNI of its frames")->required(), 1,
+                   most_vni);
+  app.add_option("--user", command.user,
+                 "User whose job it is (administrators); default: the caller")
+      ->type_name("USER");
+  app.add_option("--cgroup", command.cgroup,
+                 "Only for processes in this cgroup, such as /system.slice/job_5")
+      ->type_name("PATH");
+  terminal::add_duration(app, "--lifetime", command.lifetime, "Time after which it ends by itself",
+                         {.least = std::chrono::seconds(1), .most = std::chrono::hours(24 * 3660)});
+  app.add_option("--manager", command.url, "The fabric manager, for its programs")
+      ->type_name("ADDRESS");
+  app.add_option("--ca", command.certificate_authority,
+                 "CA of the manager's certificate, for its programs")
+      ->type_name("PATH");
+  app.add_option("--token-file", command.token_file,
+                 "File with the token of the job, for its programs")
+      ->type_name("FILE");
+}
+
 void add_add(CLI::App& job, HostCommand& command) {
   auto* const app = add(job, command, "add", "Declare a job on this node, or change its details",
                         HostVerb::add_job);
-  app->add_option("job", command.job, "Its name, as TRIBUTARY_JOB_ID has it")
-      ->required()
-      ->type_name("JOB");
-  terminal::within(app->add_option("--vni", command.vni, "VNI of its frames")->required(), 1,
-                   most_vni);
-  app->add_option("--user", command.user,
-                  "User whose job it is (administrators); default: the caller")
-      ->type_name("USER");
-  app->add_option("--cgroup", command.cgroup,
-                  "Only for processes in this cgroup, such as /system.slice/job_5")
-      ->type_name("PATH");
-  terminal::add_duration(*app, "--lifetime", command.lifetime, "Time after which it ends by itself",
-                         {.least = std::chrono::seconds(1), .most = std::chrono::hours(24 * 3660)});
-  app->add_option("--manager", command.url, "The fabric manager, for its programs")
-      ->type_name("ADDRESS");
-  app->add_option("--ca", command.certificate_authority,
-                  "CA of the manager's certificate, for its programs")
-      ->type_name("PATH");
-  app->add_option("--token-file", command.token_file,
-                  "File with the token of the job, for its programs")
-      ->type_name("FILE");
+  add_details(*app, command);
   app->footer(
       "Users may declare jobs of their own where a [[service]] of hostd.toml gives them the\n"
       "VNI.\n\n"
@@ -46,6 +50,21 @@ void add_add(CLI::App& job, HostCommand& command) {
       "  tributaryctl host job add j1 --vni 1024\n"
       "  tributaryctl host job add slurm-17 --vni 1024 --user alice \\\n"
       "      --cgroup /system.slice/slurmstepd.scope/job_17");
+}
+
+void add_run(CLI::App& job, HostCommand& command) {
+  auto* const app =
+      add(job, command, "run", "Run a command, and declare a job for as long as it runs",
+          HostVerb::run_job);
+  add_details(*app, command);
+  app->add_option("command", command.words, "The command and its arguments, after --")
+      ->required()
+      ->type_name("COMMAND");
+  app->footer(
+      "The job ends with the command, or ten seconds after this program or its container is\n"
+      "killed; several that run at a time hold it together. The exit code is the command's.\n\n"
+      "Examples:\n"
+      "  tributaryctl host job run j1 --vni 1024 -- ./app --size 4");
 }
 
 } // namespace
@@ -69,6 +88,7 @@ CLI::App* add_host_command(CLI::App& app, HostCommand& command) {
   job->require_subcommand(1);
   job->footer("Examples:\n  tributaryctl host job add j1 --vni 1024");
   add_add(*job, command);
+  add_run(*job, command);
   auto* const end =
       add(*job, command, "end", "End a job; its sockets send nothing any more", HostVerb::end_job);
   end->add_option("job", command.job, "Its name")->required()->type_name("JOB");

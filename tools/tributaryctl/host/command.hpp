@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -13,7 +14,7 @@ class App;
 namespace tributary::cli {
 
 struct HostCommand {
-  enum class Verb : std::uint8_t { show, add_job, end_job };
+  enum class Verb : std::uint8_t { show, add_job, end_job, run_job };
   Verb verb = Verb::show;
   std::string socket;                            ///< of the agent
   std::optional<std::chrono::nanoseconds> watch; ///< interval of repeated output
@@ -25,6 +26,7 @@ struct HostCommand {
   std::string url; ///< of the fabric manager
   std::string certificate_authority;
   std::string token_file;
+  std::vector<std::string> words; ///< the command that is run, and its arguments
 };
 
 /// Adds `host` and its subcommands; parsing fills `command`, which must stay until then.

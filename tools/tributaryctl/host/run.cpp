@@ -5,6 +5,7 @@
 #include "lib/terminal/command_line.hpp"
 #include "tools/tributaryctl/exit_codes.hpp"
 #include "tools/tributaryctl/fabric/cells.hpp"
+#include "tools/tributaryctl/host/held_job.hpp"
 #include "tools/tributaryctl/terminal.hpp"
 #include "tributary/text.hpp"
 
@@ -12,6 +13,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 
 #include <pwd.h>
 
@@ -48,6 +50,7 @@ host_agent::AddJobRequest request_of(const HostCommand& command) {
       .job = command.job,
       .vni = Vni{command.vni},
       .cgroup = command.cgroup,
+      .is_attached = command.verb == HostVerb::run_job,
       .manager = {.url = command.url, .certificate_authority = command.certificate_authority}};
   if (!command.user.empty()) {
     request.uid = user_id(command.user);
@@ -109,6 +112,10 @@ int run_host(const HostCommand& command, bool as_json) {
         fmt::print("{}", shown(command, as_json));
       }
       return exit_success;
+    }
+    if (command.verb == HostVerb::run_job) {
+      ::setenv("TRIBUTARY_JOB_ID", command.job.c_str(), 1); // the user may have several on the node
+      return run_with_job(command.socket, host_agent::line_of(request_of(command)), command.words);
     }
     const bool adds = command.verb == HostVerb::add_job;
     const std::string line =

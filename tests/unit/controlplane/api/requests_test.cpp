@@ -138,9 +138,11 @@ TEST(join_request, has_its_group_from_the_path) {
   const Target target = parse_target("/api/v1/groups/g/members?wait=5");
   const JoinRequest request = join_request(
       "g", target,
-      parse_body(R"({"name":"other","rank":1,"size":2,"mac":"2:0:0:0:0:1","job":"j","trees":2})"));
+      parse_body(R"({"name":"other","rank":1,"size":2,"mac":"2:0:0:0:0:1","job":"j","trees":2,
+                     "jobStepID":"3"})"));
   EXPECT_EQ(request.group.name, "g");
   EXPECT_EQ(request.group.job, "j");
+  EXPECT_EQ(request.group.step, "3");
   EXPECT_EQ(request.group.trees, 2U);
   EXPECT_EQ(request.rank, 1U);
   EXPECT_EQ(request.nid, Nid{1});

@@ -8,6 +8,7 @@ namespace tributary::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 group::JoinRequest request(std::uint32_t rank, std::uint32_t nid, std::uint32_t size = 3) {
@@ -94,6 +95,33 @@ TEST(Joining, a_member_count_number_of_trees_or_root_that_disagrees_is_refused) 
   EXPECT_EQ(root.error().kind, group::ErrorKind::conflict);
   EXPECT_THAT(root.error().message, HasSubstr("any rank"));
   EXPECT_EQ(fixture->find("j1", "demo")->present, 1U);
+}
+
+TEST(Joining, a_group_of_a_job_step_ends_with_it_and_other_steps_are_refused) {
+  RegistryFixture fixture;
+  fixture.job();
+  fixture.hosts(1, 3);
+  const auto of_step = [](std::uint32_t rank, const std::string& step) {
+    group::JoinRequest of = request(rank, rank + 1);
+    of.group.step = step;
+    return of;
+  };
+  ASSERT_TRUE(fixture->join(of_step(0, "0"), fixture.now).ok());
+  const auto refused = fixture->join(of_step(1, "1"), fixture.now);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, group::ErrorKind::conflict);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("step 0"), HasSubstr("step 1")));
+  EXPECT_TRUE(fixture->join(of_step(1, ""), fixture.now).ok()) << "it agrees with any";
+  ASSERT_TRUE(fixture->join(of_step(2, "0"), fixture.now).ok());
+  ASSERT_TRUE(fixture.join(0, 3, "of the job").ok());
+  const GroupId of_job = fixture->find("j1", "of the job")->id;
+  const GroupId id = fixture->find("j1", "demo")->id;
+  fixture.act();
+  fixture.restart();
+  EXPECT_EQ(*fixture->end_steps("j1", std::vector<std::string>{"1"}, fixture.now), 0U);
+  EXPECT_EQ(*fixture->end_steps("j1", std::vector<std::string>{"0"}, fixture.now), 1U);
+  EXPECT_THAT(fixture.state(id), AnyOf(GroupState::destroying, GroupState::gone));
+  EXPECT_EQ(fixture.state(of_job), GroupState::receiving_join_req);
 }
 
 TEST(Joining, sizes_ranks_trees_and_roots_out_of_range_are_bad_requests) {

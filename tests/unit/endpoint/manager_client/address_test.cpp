@@ -61,7 +61,8 @@ protected:
     for (const char* name :
          {"TRIBUTARY_FABRIC_MANAGER_URL", "TRIBUTARY_FABRIC_MANAGER_TOKEN",
           "TRIBUTARY_FABRIC_MANAGER_CACERT", "TRIBUTARY_JOB_ID", "FI_CXI_COLL_FABRIC_MGR_URL",
-          "FI_CXI_COLL_MCAST_TOKEN", "FI_CXI_COLL_FABRIC_MGR_CACERT", "FI_CXI_COLL_JOB_ID"}) {
+          "FI_CXI_COLL_MCAST_TOKEN", "FI_CXI_COLL_FABRIC_MGR_CACERT", "FI_CXI_COLL_JOB_ID",
+          "FI_CXI_COLL_JOB_STEP_ID"}) {
       ::unsetenv(name);
     }
   }
@@ -106,6 +107,18 @@ TEST_F(EnvironmentTest, OursWinAndWhatTheCallerGaveWinsOverAll) {
   EXPECT_EQ(settings.token, "") << "given as none";
   EXPECT_EQ(settings.certificate_authority, "");
   EXPECT_EQ(job_from("given"), "given");
+}
+
+TEST_F(EnvironmentTest, AStepIsOneOfTheirJobAlone) {
+  set("FI_CXI_COLL_JOB_STEP_ID", "3");
+  EXPECT_EQ(step_of(""), "") << "without their job";
+  set("FI_CXI_COLL_JOB_ID", "cluster-17");
+  EXPECT_EQ(step_of(job_from(nullptr)), "3");
+  EXPECT_EQ(step_of("given"), "");
+  set("TRIBUTARY_JOB_ID", "slurm-17");
+  EXPECT_EQ(step_of(job_from(nullptr)), "") << "no request would end it";
+  ::unsetenv("FI_CXI_COLL_JOB_STEP_ID");
+  EXPECT_EQ(step_of("cluster-17"), "");
 }
 
 TEST_F(EnvironmentTest, FaultyAddressIsNamedWithItsVariable) {

@@ -50,6 +50,7 @@ TEST(Membership, JoiningGivesWhatAMemberNeeds) {
   ManagerClient client(manager.settings());
   JoinRequest w = request();
   w.job = "j1";
+  w.step = "0";
   w.root_rank = 1;
   const Membership m = join(client, w, 30s);
   EXPECT_EQ(m.job, "j1");
@@ -68,7 +69,8 @@ TEST(Membership, JoiningGivesWhatAMemberNeeds) {
       << requests[0].target;
   EXPECT_EQ(boost::json::parse(requests[0].body),
             boost::json::parse(R"({"rank": 3, "size": 16, "mac": "02:00:00:01:23:45", "trees": 2,
-                                   "job": "j1", "host": "h3", "root_rank": 1})"));
+                                   "job": "j1", "jobStepID": "0", "host": "h3",
+                                   "root_rank": 1})"));
 }
 
 TEST(Membership, GroupThatDoesNotBecomeReadyNamesWhoIsMissingAndIsTakenBack) {

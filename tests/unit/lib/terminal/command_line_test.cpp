@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -107,6 +108,27 @@ TEST(command_line, usage_errors_are_a_line_with_code_2) {
     EXPECT_EQ(std::ranges::count(program.error, '\n'), 1) << program.error;
     EXPECT_EQ(program.out, "");
   }
+}
+
+TEST(command_line, words_behind_dashes_are_a_command_whatever_they_look_like) {
+  const auto run = [](const std::vector<const char*>& words) {
+    Program program;
+    std::vector<std::string> command;
+    program.app.add_subcommand("run", "Run it")
+        ->add_option("command", command, "Command")
+        ->required()
+        ->type_name("COMMAND");
+    const auto code = program.run(words);
+    return std::tuple(code, command, program.size, program.error);
+  };
+  const auto [code, command, size, error] =
+      run({"run", "--trees", "2", "--", "./app", "--size", "x", "show"});
+  EXPECT_EQ(code, std::nullopt) << error;
+  EXPECT_THAT(command, testing::ElementsAre("./app", "--size", "x", "show"));
+  EXPECT_EQ(size, 0U);
+  const auto wrong = run({"run", "--trees", "9", "--", "./app"});
+  EXPECT_EQ(std::get<0>(wrong), 2);
+  EXPECT_THAT(std::get<3>(wrong), HasSubstr("--trees"));
 }
 
 TEST(command_line, what_a_check_throws_is_a_usage_error) {
