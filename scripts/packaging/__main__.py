@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts/packaging")]
 
 import images  # noqa: E402
 from cross import database  # noqa: E402

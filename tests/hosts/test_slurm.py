@@ -113,7 +113,7 @@ def test_jobs_that_are_requeued_shrink_or_have_components_leave_nothing(lab):
         slurm.controller.type(f"scancel {job}")
         slurm.wait_until_nothing_is_left()
 
-        # A job that gives a node up goes on at the others.
+        # A job that gives a node up continues at the others.
         job = slurm.batch("alice", f"{until(lab.place / 'go')}; srun -N2 -n2 sh -c '{REDUCE}'", "-N3", "-n3")
         name = f"slurm-{job}"
         wait_until(lambda: all(name in node.jobs() for node in slurm.nodes), "it runs", 60)
