@@ -27,6 +27,7 @@ FOLDERS = ("dev", "etc", "home", "mnt", "opt", "proc", "root", "run/lab", "run/t
 LINKS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 SETTINGS = ("alternatives", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "nsswitch.conf", "openmpi", "passwd",
             "python3", "python3.11", "python3.13", "resolv.conf")  # fmt: skip
+MANAGER = Path("/run/lab/fabricd.sock")
 PRELOAD = "libtributary_mpi_ompi.so"
 
 
@@ -44,8 +45,8 @@ class Root:
             (self.path / name).mkdir(parents=True, exist_ok=True)
         if not IMAGE:
             self._lay_this_machines()
-        for name in ("hosts", "resolv.conf"):
-            (self.path / "etc" / name).touch()  # ch-run mounts its own over them
+        for name in ("etc/hosts", "etc/resolv.conf", MANAGER.relative_to("/")):
+            (self.path / name).touch()  # ch-run mounts the node's over them
 
     def _lay_this_machines(self):
         subprocess.run(["mount", "--bind", "/usr", self.path / "usr"], check=True)
@@ -73,10 +74,11 @@ class Root:
             self.add(file)
         return ["env", f"LD_PRELOAD=/opt/{built.name}", "LD_LIBRARY_PATH=/opt"]
 
-    def charliecloud(self, *options, shown="/run/tributary"):
-        """`shown`: the folder of the node that is in there, at the same path. ch-run wants a user's name."""
+    def charliecloud(self, *options, shown=("/run/tributary", MANAGER)):
+        """`shown`: what of the node is in there, at the same paths. ch-run wants a user's name. The manager's socket is there, as
+        the clusters of the tests have no network in common but the fabric."""
         need("ch-run")
-        return ("env", "USER=user", "ch-run", *options, f"--bind={shown}:{shown}", str(self.path), "--")
+        return ("env", "USER=user", "ch-run", *options, *(f"--bind={path}:{path}" for path in shown), str(self.path), "--")
 
     def crun(self, name, uid, words, shown="/run/lab"):
         """Makes a bundle, and returns (the command that runs it, the one that kills it with the signal that follows)."""

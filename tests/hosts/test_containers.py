@@ -74,7 +74,7 @@ def test_several_containers_of_a_job_on_a_node_reduce(lab):
 
 def test_a_container_without_the_agents_socket_continues_without_the_network_and_says_why(lab):
     cluster, root, program = cluster_of(lab, 2)
-    words = [*root.charliecloud(shown="/mnt"), *program]
+    words = [*root.charliecloud(shown=()), *program]
     _, err = checked(cluster.run(OPENMPI, 2, words, preloaded=False))
     assert "no host agent at /run/tributary/host.sock" in err, err
     code, _, err = cluster.run(OPENMPI, 2, words, preloaded=False, TRIBUTARY_MPI_REQUIRE=1)
@@ -82,7 +82,7 @@ def test_a_container_without_the_agents_socket_continues_without_the_network_and
 
 
 def in_charliecloud(lab, root):
-    return root.charliecloud("--uid=0", "--gid=0", shown=str(lab.place))
+    return root.charliecloud("--uid=0", "--gid=0", shown=(lab.place,))
 
 
 def in_crun(lab, root, name, uid):
