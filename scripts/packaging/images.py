@@ -37,6 +37,8 @@ LEFT = (
     "usr/sbin/policy-rc.d", "var/cache/apt/*.bin", "var/cache/apt/archives/*", "var/cache/debconf/*-old",
     "var/cache/ldconfig/aux-cache", "var/lib/apt/lists/*", "var/lib/dpkg/*-old", "var/log/*", "var/lib/systemd/catalog/*",
 )
+# Of what is left, folders that apt needs.
+EMPTY = ("var/cache/apt/archives/partial", "var/lib/apt/lists/partial")
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ class Root:
         # Compiled when they are read; as packages compile them, they can differ from run to run.
         for path in list(self.path.glob("usr/**/__pycache__")):
             bare.remove(path)
+        for folder in EMPTY:
+            (self.path / folder).mkdir(parents=True, exist_ok=True)
         shadow = self.path / "etc/shadow"
         shadow.write_text(undated(shadow.read_text(encoding="utf-8"), self.when), encoding="utf-8")
 

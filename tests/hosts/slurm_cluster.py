@@ -53,6 +53,15 @@ ReturnToService=2
 {nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
+# Slurm waits until a job's processes are gone, which those without a parent are when the machine's first process has reaped
+# them. A test's world has none that does.
+AS_FIRST_PROCESS = """
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+child = subprocess.Popen(sys.argv[1:])
+while os.wait()[0] != child.pid:
+    pass
+"""
 # What the packages' own scripts do, and how systemd starts the unit.
 STAND_INS = {
     "apt": """
@@ -143,8 +152,9 @@ exec sleep infinity"""
     def type_blocks(self, page, heading, **how):
         return [self.type(block.text, **how) for block in blocks(page, heading) if block.language == "sh"]
 
-    def daemon(self, *words):
-        background(self.lab, *self.command(*words), log=f"{Path(str(words[0])).name}-{self.name}")
+    def daemon(self, *words, reaping=False):
+        first = ("python3", "-c", AS_FIRST_PROCESS) if reaping else ()
+        background(self.lab, *self.command(*first, *words), log=f"{Path(str(words[0])).name}-{self.name}")
 
     # Of a node
 
@@ -276,7 +286,7 @@ class SlurmCluster:
         wait_until(lambda: list(Path("/run/munge").glob("*socket*")), "munged listens")
         self.start_controller()
         for node in self.nodes:
-            node.daemon("slurmd", "-D", "-c")
+            node.daemon("slurmd", "-D", "-c", reaping=True)
         try:
             self.wait_until_idle()
         except TimeoutError:

@@ -2,9 +2,11 @@
 privilege, and every job of the fabric ends with Slurm's, whatever happens in between."""
 
 import json
+import os
+import signal
 from contextlib import contextmanager, suppress
 
-from launching import kill, processes
+from launching import processes
 from slurm_cluster import USERS, SlurmCluster, finish
 from test_mpi import compiled, summary
 from tributary.mpi_library import OPENMPI
@@ -103,13 +105,14 @@ def test_jobs_that_are_requeued_shrink_or_have_components_leave_nothing(lab):
         name = f"slurm-{job}"
         wait_until(lambda: sum(name in node.jobs() for node in slurm.nodes) == 2, "it runs", 60)
         first = slurm.jobs()[name]["vni"]
+        wait_until(lambda: slurm.output("alice", job), "its program has begun")
         slurm.controller.type(f"scontrol requeue {job}")
         wait_until(lambda: vnis_of(slurm.jobs(), name) - {first}, "it runs again", 120)
         (again,) = vnis_of(slurm.jobs(), name)
         wait_until(lambda: sum(vnis_of(node.jobs(), name) == {again} for node in slurm.nodes) == 2,
                    "its nodes have its new VNI")  # fmt: skip
         wait_until(lambda: slurm.output("alice", job).split() == [f"TRIBUTARY_VNI={vni}" for vni in (first, again)],
-                   "the program had the VNI of its run")  # fmt: skip
+                   f"the program had the VNI of its run: {slurm.output('alice', job)}")  # fmt: skip
         slurm.controller.type(f"scancel {job}")
         slurm.wait_until_nothing_is_left()
 
@@ -195,7 +198,8 @@ def test_what_is_away_when_a_job_begins_or_ends_is_said_and_made_up_for(lab):
         manager.create_job("not-slurms")
         for controller in processes("^slurmctld"):
             with suppress(ProcessLookupError):  # its helper, which ends with it
-                kill(controller)
+                os.kill(controller, signal.SIGTERM)  # it saves its state
+        wait_until(lambda: not processes("^slurmctld"), "the controller has ended", 30)
         code, _, err = slurm.controller.run("sh", "-c", sweep_of(slurm.controller), user="slurm")
         assert code == 1 and "squeue failed; nothing is deleted" in err, err
         assert {f"slurm-{running}", "slurm-999999"} <= set(slurm.jobs())
