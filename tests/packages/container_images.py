@@ -33,7 +33,7 @@ from tributary.cases import Cases, Failed  # noqa: E402
 SKIPPED = 77
 MIB = 2**20
 # Compressed, in MiB, with the first layer.
-LARGEST = {"compute": 250, "switch": 90, "manager": 60}
+LARGEST = {"compute": 90, "switch": 60, "manager": 60}
 STARTED = {
     "compute": (["tributaryctl", "--version"], ["tributary-run", "--version"], ["tributary-hostd", "--version"],
                 ["mpirun", "--version"], ["python3", "-c", "import tributary, mpi4py, numpy"], ["/usr/sbin/sshd", "-V"]),
