@@ -71,9 +71,7 @@ bool environment_names_manager() {
   return !find(nullptr, "TRIBUTARY_FABRIC_MANAGER_URL", their_url).value.empty();
 }
 
-std::string job_from(const char* given) {
-  return find(given, "TRIBUTARY_JOB_ID", their_job).value;
-}
+std::string job_from(const char* given) { return find(given, "TRIBUTARY_JOB_ID", their_job).value; }
 
 std::string step_of(const std::string& job) {
   const char* const theirs = std::getenv(their_job);

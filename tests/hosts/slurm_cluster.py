@@ -53,8 +53,8 @@ ReturnToService=2
 {nodes}
 PartitionName=all Nodes=ALL Default=YES State=UP
 """
-# Slurm waits until a job's processes are gone, which those without a parent are when the machine's first process has reaped
-# them. A test's world has none that does.
+# Slurm waits until a job's processes are gone. Those whose parent has ended are gone when the first process of the machine has
+# waited for them, and the first process of a test's world does not.
 AS_FIRST_PROCESS = """
 import ctypes, os, subprocess, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
