@@ -112,8 +112,8 @@ struct Decision {
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
-  PortNumber port = no_port;      ///< with `forward` and `emit`
-  std::uint16_t length = 0;       ///< with `emit` and `replicate_result`: the bytes that leave
+  PortNumber port = no_port; ///< with `forward`, `emit`; `replicate_result`: the root's, or none
+  std::uint16_t length = 0;  ///< with `emit` and `replicate_result`: the bytes that leave
   std::uint8_t traffic_class = 0; ///< in which it leaves, if it does
   std::uint8_t padding = 0;       ///< decisions are compared with all their bytes
 
@@ -184,9 +184,9 @@ constexpr PackedDecision replicated(PortSet ports, Event event, std::uint8_t tra
   return decided(Action::replicate, event, no_port, 0, traffic_class, ports);
 }
 
-constexpr PackedDecision result_replicated(PortSet ports, Event event, std::uint16_t length,
-                                           std::uint8_t traffic_class) {
-  return decided(Action::replicate_result, event, no_port, length, traffic_class, ports);
+constexpr PackedDecision result_replicated(PortSet ports, PortNumber root, Event event,
+                                           std::uint16_t length, std::uint8_t traffic_class) {
+  return decided(Action::replicate_result, event, root, length, traffic_class, ports);
 }
 /// A frame from the root that was for this switch alone.
 constexpr PackedDecision taken(Event event) {

@@ -11,8 +11,9 @@
 //                                                           the same, with the first bytes of each
 //       bool replicate(std::size_t first, std::size_t count, PortSet, std::uint8_t traffic_class);
 //                                                         each of them out of each port
-//       bool replicate_result(std::size_t frame, PortSet, std::uint16_t length,
-//                             std::uint8_t traffic_class);  its first bytes out of each port
+//       bool replicate_result(std::size_t frame, PortSet, PortNumber root, std::uint16_t length,
+//                             std::uint8_t traffic_class);  its first bytes out of each port, the
+//                                                           root's before the others
 //     };
 //
 //     const std::size_t done = dispatch(decisions, shell);
@@ -126,7 +127,7 @@ std::size_t dispatch(std::span<const Decision> decisions, Shell&& shell,
       done = shell.replicate(i, next - i, d.ports, d.traffic_class);
       break;
     case Action::replicate_result:
-      done = shell.replicate_result(i, d.ports, d.length, d.traffic_class);
+      done = shell.replicate_result(i, d.ports, d.port, d.length, d.traffic_class);
       break;
     }
     if (!done) [[unlikely]] {

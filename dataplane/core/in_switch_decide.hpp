@@ -84,7 +84,7 @@ PackedDecision to_all_members(Effects effects, ReductionKey key, const Multicast
   if ((ports.bits() & ~effects.up().bits()) != 0) {
     ports = without_those_down(effects, ports);
   }
-  return result_replicated(ports, event, static_cast<std::uint16_t>(bytes),
+  return result_replicated(ports, entry.parent, event, static_cast<std::uint16_t>(bytes),
                            effects.in_switch()[key].arm_class.value);
 }
 

@@ -189,8 +189,9 @@ private:
     std::array<std::unique_ptr<OutputPort>, max_ports> outputs;
     /// The output that frames leave by; null: another worker sends them.
     std::array<OutputPort*, max_ports> senders{};
-    PortSet collecting; ///< outputs with frames pushed since their last flush
-    PortSet waiting;    ///< outputs that have to be flushed again
+    PortSet collecting;         ///< outputs with frames pushed since their last flush
+    PortSet waiting;            ///< outputs that have to be flushed again
+    PortNumber first = no_port; ///< of `collecting`, what is flushed before the others
     PortSet impaired;
     PortSet edges;                              ///< outputs on links between switches
     std::array<ClassSet, max_ports> given_up{}; ///< of `edges`, as published to the other workers
@@ -328,6 +329,8 @@ private:
                       const core::Decision& of_last, const core::FrameView& result);
   void close_subtotals();
   void flush_handoffs(std::size_t to);
+  void flush_first(Part& part, PortNumber root);
+  bool flush(Part& part);
   bool flush();
   void send_pauses(Part& part);
   void report_stuck(Part& part, PortNumber port);

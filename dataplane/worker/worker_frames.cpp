@@ -218,8 +218,9 @@ public:
                       bytes_of_run(count), ports, TrafficClass{traffic_class});
     return true;
   }
-  bool replicate_result(std::size_t i, PortSet ports, std::uint16_t length,
+  bool replicate_result(std::size_t i, PortSet ports, PortNumber root, std::uint16_t length,
                         std::uint8_t traffic_class) {
+    worker_.flush_first(part_, root);
     set_length(frames_[i], length);
     if (ports.empty()) {
       free_frames(worker_.pool_, frames_ + i, 1);
@@ -570,7 +571,42 @@ void Worker::report_stuck(Part& part, PortNumber port) {
   stuck.changes.fetch_add(1, std::memory_order_release);
 }
 
+/// Results that wait for the next flush leave by this port before they leave by others. A switch
+/// that ends in between leaves no member with a result that the root has not got, and could not get
+/// any more.
+void Worker::flush_first(Part& part, PortNumber root) {
+  if (part.first != root && part.first != no_port) [[unlikely]] {
+    flush(part);
+  }
+  part.first = root;
+}
+
 /// Sends collected and waiting frames; true if a waiting frame left.
+bool Worker::flush(Part& part) {
+  bool sent = false;
+  const PortSet waiting = std::exchange(part.waiting, {});
+  const PortNumber first = std::exchange(part.first, no_port);
+  PortSet ports(std::exchange(part.collecting, {}).bits() | waiting.bits());
+  const auto flush_one = [&](PortNumber port) {
+    const core::Counter& frames = part.core.counters().ports[port.value].tx_frames;
+    const bool waited = waiting.contains(port);
+    const std::uint64_t before = waited ? frames.read() : 0;
+    if (part.outputs[port.value]->flush()) [[unlikely]] {
+      part.waiting.insert(port);
+    }
+    if (part.edges.contains(port)) [[unlikely]] {
+      report_stuck(part, port);
+    }
+    sent |= waited && frames.read() != before;
+  };
+  if (ports.contains(first)) {
+    flush_one(first);
+    ports.erase(first);
+  }
+  ports.for_each(flush_one);
+  return sent;
+}
+
 bool Worker::flush() {
   bool sent = false;
   if (shared_.worker_count > 1) {
@@ -580,20 +616,7 @@ bool Worker::flush() {
     if (!part->edges.empty()) [[unlikely]] {
       send_pauses(*part);
     }
-    const PortSet waiting = std::exchange(part->waiting, {});
-    const PortSet collecting = std::exchange(part->collecting, {});
-    PortSet(collecting.bits() | waiting.bits()).for_each([&](PortNumber port) {
-      const core::Counter& frames = part->core.counters().ports[port.value].tx_frames;
-      const bool waited = waiting.contains(port);
-      const std::uint64_t before = waited ? frames.read() : 0;
-      if (part->outputs[port.value]->flush()) [[unlikely]] {
-        part->waiting.insert(port);
-      }
-      if (part->edges.contains(port)) [[unlikely]] {
-        report_stuck(*part, port);
-      }
-      sent |= waited && frames.read() != before;
-    });
+    sent |= flush(*part);
   }
   for (std::size_t to = 0; to < staged_.size(); ++to) {
     if (staged_[to].count != 0) {

@@ -145,7 +145,7 @@ public:
     return true;
   }
 
-  bool replicate_result(std::size_t i, PortSet, std::uint16_t length, std::uint8_t) {
+  bool replicate_result(std::size_t i, PortSet, PortNumber, std::uint16_t length, std::uint8_t) {
     return send_copies(first_ + i, length);
   }
 

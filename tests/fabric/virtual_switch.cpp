@@ -390,7 +390,7 @@ public:
     return true;
   }
 
-  bool replicate_result(std::size_t, PortSet ports, std::uint16_t length,
+  bool replicate_result(std::size_t, PortSet ports, PortNumber, std::uint16_t length,
                         std::uint8_t traffic_class) {
     ++at_.accounting_.replicated;
     const auto result = frames_[frame_].bytes();

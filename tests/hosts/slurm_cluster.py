@@ -317,7 +317,7 @@ class SlurmCluster:
         assert code == 0, err
         return int(out)
 
-    def output(self, user, job):
+    def printed(self, user, job):
         file = self.lab.place / "home" / user / f"{job}.out"
         return file.read_text(errors="replace") if file.exists() else ""
 

@@ -105,14 +105,14 @@ def test_jobs_that_are_requeued_shrink_or_have_components_leave_nothing(lab):
         name = f"slurm-{job}"
         wait_until(lambda: sum(name in node.jobs() for node in slurm.nodes) == 2, "it runs", 60)
         first = slurm.jobs()[name]["vni"]
-        wait_until(lambda: slurm.output("alice", job), "its program has begun")
+        wait_until(lambda: slurm.printed("alice", job), "its program has begun")
         slurm.controller.type(f"scontrol requeue {job}")
         wait_until(lambda: vnis_of(slurm.jobs(), name) - {first}, "it runs again", 120)
         (again,) = vnis_of(slurm.jobs(), name)
         wait_until(lambda: sum(vnis_of(node.jobs(), name) == {again} for node in slurm.nodes) == 2,
                    "its nodes have its new VNI")  # fmt: skip
-        wait_until(lambda: slurm.output("alice", job).split() == [f"TRIBUTARY_VNI={vni}" for vni in (first, again)],
-                   f"the program had the VNI of its run: {slurm.output('alice', job)}")  # fmt: skip
+        wait_until(lambda: slurm.printed("alice", job).split() == [f"TRIBUTARY_VNI={vni}" for vni in (first, again)],
+                   f"the program had the VNI of its run: {slurm.printed('alice', job)}")  # fmt: skip
         slurm.controller.type(f"scancel {job}")
         slurm.wait_until_nothing_is_left()
 
@@ -127,7 +127,7 @@ def test_jobs_that_are_requeued_shrink_or_have_components_leave_nothing(lab):
         nodes[given_up].type(sweep_of(nodes[given_up]))
         assert name not in nodes[given_up].jobs() and all(name in nodes[node].jobs() for node in kept)
         (lab.place / "go").touch()
-        wait_until(lambda: len(reports(slurm.output("alice", job))) == 2, "it reduces on the others", 60)
+        wait_until(lambda: len(reports(slurm.printed("alice", job))) == 2, "it reduces on the others", 60)
         slurm.wait_until_nothing_is_left()
 
         # Components of a heterogeneous job are jobs of their own.

@@ -77,6 +77,7 @@ KINDS = {
         "mpiReplicaSpecs!": {"Launcher!": "Replica", "Worker!": "Replica"}}},
 }  # fmt: skip
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+KUBECTL = "kubectl"  # of a cluster's own release: no list has it
 # Secrets are their administrators', who make them as the pages say.
 SECRETS = {"tributary-manager-tls", "tributary-switch-tls", "reduce", "sums"}
 
@@ -268,11 +269,12 @@ class Discovery(http.server.BaseHTTPRequestHandler):
 
 
 def kubectl_takes_them():
-    if shutil.which("kubectl") is None:
+    program = shutil.which(KUBECTL)
+    if program is None:
         raise Skip("kubectl is not installed")
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Discovery) as server, tempfile.TemporaryDirectory() as home:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        kubectl = ["kubectl", f"--server=http://127.0.0.1:{server.server_port}", f"--cache-dir={home}"]
+        kubectl = [program, f"--server=http://127.0.0.1:{server.server_port}", f"--cache-dir={home}"]
         for words in (["-f", FOLDER / "job.yaml", "-f", FOLDER / "mpijob.yaml"], ["-k", FOLDER]):
             done = subprocess.run([*kubectl, "apply", "--dry-run=client", "--validate=false", *words], capture_output=True, text=True,
                                   env={"PATH": os.environ["PATH"], "HOME": home, "KUBECONFIG": "/dev/null"}, check=False)  # fmt: skip

@@ -44,10 +44,11 @@ public:
     return note("copy " + to_string(first) + "+" + to_string(count) + " to " +
                 to_string(ports.bits()) + " in " + to_string(traffic_class));
   }
-  bool replicate_result(std::size_t i, PortSet ports, std::uint16_t length,
+  bool replicate_result(std::size_t i, PortSet ports, PortNumber root, std::uint16_t length,
                         std::uint8_t traffic_class) {
-    return note("result copy " + to_string(i) + " to " + to_string(ports.bits()) + " of " +
-                to_string(length) + " in " + to_string(traffic_class));
+    return note("result copy " + to_string(i) + " to " + to_string(ports.bits()) + ", first " +
+                to_string(root.value) + ", of " + to_string(length) + " in " +
+                to_string(traffic_class));
   }
   [[nodiscard]] const std::vector<std::string>& pages() const { return pages_; }
 
@@ -100,6 +101,7 @@ const std::vector<Decision> one_of_each = {
     {.ports = PortSet(7),
      .action = Action::replicate_result,
      .event = Event::completed_in_switch,
+     .port = PortNumber{2},
      .length = 66,
      .traffic_class = 3},
 };
@@ -107,10 +109,10 @@ const std::vector<Decision> one_of_each = {
 TEST(Dispatch, does_what_each_decision_says) {
   Diary diary;
   EXPECT_EQ(dispatch(one_of_each, diary), one_of_each.size());
-  EXPECT_EQ(diary.pages(),
-            (std::vector<std::string>{"release 0+2", "deliver 2", "release 2+1",
-                                      "send 3+1 to 3 in 2", "result 4+1 to 4 of 77 in 1",
-                                      "copy 5+1 to 6 in 0", "result copy 6 to 7 of 66 in 3"}));
+  EXPECT_EQ(diary.pages(), (std::vector<std::string>{
+                               "release 0+2", "deliver 2", "release 2+1", "send 3+1 to 3 in 2",
+                               "result 4+1 to 4 of 77 in 1", "copy 5+1 to 6 in 0",
+                               "result copy 6 to 7, first 2, of 66 in 3"}));
 }
 
 TEST(Dispatch, what_is_at_no_place_to_look_at_is_released_together) {

@@ -53,6 +53,7 @@ void expect_in_switch(const Decision& d, Event event = Event::completed_in_switc
       << name_of(d.action) << ' ' << name_of(d.event) << ' ' << name_of(d.reason);
   EXPECT_EQ(d.event, event) << name_of(d.event);
   EXPECT_EQ(d.ports, all_members);
+  EXPECT_EQ(d.port, parent) << "the root's";
 }
 
 /// All contribute to a sequence; returns the frame of the last one, the third child.

@@ -13,6 +13,7 @@
 
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
+#include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 namespace tributary::worker::test {
@@ -633,6 +634,67 @@ TEST(WorkerGroup, ports_with_classes_of_their_own_are_left_to_their_workers) {
   port.tags = false;
   EXPECT_EQ(port::PortDevice(port, eal(), 1, 60'000).transmit_queues(), 1U)
       << "where a device has fewer";
+}
+
+/// What the root has got when a frame leaves by another port.
+struct AtTheRoot {
+  Host& root;
+  std::vector<std::optional<Frame>> got;
+};
+
+std::uint16_t look_at_the_root(std::uint16_t /*port*/, std::uint16_t /*queue*/,
+                               rte_mbuf** /*frames*/, std::uint16_t count, void* of_test) {
+  AtTheRoot& at_the_root = *static_cast<AtTheRoot*>(of_test);
+  at_the_root.got.push_back(at_the_root.root.receive());
+  return count;
+}
+
+TEST(WorkerGroup, the_root_gets_an_in_switch_result_before_a_port_with_a_lower_number_does) {
+  eal(); // DPDK has been started
+  const char* const device = "net_null_observed";
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", device, "no-rx=1"), 0);
+  {
+    core::TablesBuilder builder;
+    for (std::size_t i = 0; i < 3; ++i) {
+      ASSERT_EQ(builder.add_port({}), "");
+    }
+    ASSERT_EQ(builder.add_tree(tree, 2, PortNumber{2}, PortSet{0b011}, {.in_switch = true}), "");
+    Fabric fabric({.ports = 3,
+                   .stepped = true,
+                   .tables = builder.build(1),
+                   .poll = config::Poll::busy,
+                   .configure = [&](std::size_t number, config::Port& port) {
+                     if (number == 0) {
+                       port.kind = config::PortKind::pci;
+                       port.pci_address = device;
+                     }
+                   }});
+    wire::ReductionFrame frame = arm_frame(7);
+    frame.word.resno = SequenceNumber(1023);
+    fabric.host(2).send(frame);
+    fabric.workers().step(0);
+    ASSERT_TRUE(fabric.host(1).receive().has_value());
+
+    std::uint16_t number = 0;
+    ASSERT_EQ(rte_eth_dev_get_port_by_name(device, &number), 0);
+    AtTheRoot at_the_root{.root = fabric.host(2), .got = {}};
+    const auto* const observed = rte_eth_add_tx_callback(number, 0, look_at_the_root, &at_the_root);
+    ASSERT_NE(observed, nullptr);
+    for (const std::size_t member : {2U, 1U}) {
+      frame = contribution(7, member);
+      frame.word.resno = frame.word.seqno;
+      fabric.host(member).send(frame);
+      fabric.workers().step(0);
+    }
+    EXPECT_EQ(rte_eth_remove_tx_callback(number, 0, observed), 0);
+    ASSERT_EQ(at_the_root.got.size(), 1U);
+    ASSERT_TRUE(at_the_root.got[0].has_value());
+    wire::ReductionFrame result;
+    ASSERT_EQ(wire::decode(*at_the_root.got[0], wire::default_ethertype, result),
+              wire::DecodeError::none);
+    EXPECT_EQ(result.payload[0], 3U);
+  }
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", device), 0);
 }
 
 TEST(WorkerGroup, an_idle_worker_sleeps_and_a_busy_poller_does_not) {
