@@ -703,16 +703,18 @@ protected:
     return record.handler()(request);
   }
 
-  std::atomic<bool> refuses = false;
-  double lease_seconds = 0.5; ///< of groups to come
-  FakeManager manager{[this](const FakeRequest& request) { return answer(request); }};
-  std::string url = manager.url();
-
 private:
   std::atomic<std::uint32_t> slots_ = 128;
   std::mutex mutex_;
   std::map<std::string, GroupRecord> records_;
   std::vector<std::string> names_of_trees_;
+
+protected:
+  std::atomic<bool> refuses = false;
+  double lease_seconds = 0.5; ///< of groups to come
+  /// The last member: its threads, which read the others, end before them.
+  FakeManager manager{[this](const FakeRequest& request) { return answer(request); }};
+  std::string url = manager.url();
 };
 
 TEST_F(NamedDupTest, TheNextTreeIsAskedForAheadAndAllAreLeftAtTheEnd) {
