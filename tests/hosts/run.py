@@ -17,6 +17,7 @@ import argparse
 import importlib
 import inspect
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -69,6 +70,15 @@ def show_drivers():
         subprocess.run(["mount", "--bind", shown, folder], check=True)
 
 
+def copy_suppressions(place):
+    """Of sanitizers, to where programs of ordinary users read them."""
+    for name in ("LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
+        found = re.search("suppressions=([^:]+)", os.environ.get(name, ""))
+        if found:
+            copy = shutil.copy(found[1], place)
+            os.environ[name] = os.environ[name].replace(found[1], str(copy))
+
+
 def run_one(full_name, build):
     """In the test's own world. The exit code is the outcome; the output gives the reason."""
     from lab import Lab
@@ -78,6 +88,7 @@ def run_one(full_name, build):
     (test,) = (f for module, name, f in discover() if f"{module}.{name}" == full_name)
     place = Path("/run/lab")  # on the world's own tmpfs, so it goes with it
     place.mkdir()
+    copy_suppressions(place)
     lab = Lab(Path(build).resolve(), place)
     try:
         test(lab)

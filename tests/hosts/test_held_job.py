@@ -67,7 +67,8 @@ def test_it_is_declared_again_when_the_agent_restarts(lab):
 
 def test_a_signal_reaches_the_command_and_a_killed_one_leaves_no_job(lab):
     held = Held(lab)
-    child = held.start("--", "sh", "-c", "trap 'echo got it; exit 3' USR1; while :; do sleep 0.1; done")
+    child = held.start("--", "sh", "-c", "trap 'echo got it; exit 3' USR1; echo ready; while :; do sleep 0.1; done")
+    assert child.stdout.readline() == "ready\n"
     held.is_there()
     child.send_signal(signal.SIGUSR1)
     out, _ = child.communicate(timeout=30)
