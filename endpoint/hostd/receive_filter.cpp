@@ -16,7 +16,8 @@ namespace tributary::hostd {
 namespace {
 
 constexpr std::size_t ethertype_offset = 12;
-constexpr std::size_t shortest = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+/// Of a frame without its Ethernet header, which the socket leaves to the kernel.
+constexpr std::size_t shortest = wire::fabric_header_bytes;
 constexpr std::uint32_t everything = 0xFFFF'FFFF;
 
 /// Offset in the frame, independent of what the kernel considers the header.

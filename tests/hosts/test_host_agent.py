@@ -97,6 +97,7 @@ def cookies(port):
     """Cookies of the frames that have left, in their order; nothing but reduction frames and the agent's
     own hellos may be among them."""
     left = [raw for raw in port.nothing_more() if raw[14:18] != b"\0TRB" or raw[30:34] != NID.to_bytes(4, "big")]
+    assert all(raw[6:12] == bytes.fromhex(MAC.replace(":", "")) for raw in left), "the host's own address"
     return [frames.parse(raw).cookie for raw in left]
 
 
@@ -139,17 +140,18 @@ def tries_everything(agent, program, fabric, outside, loop):
 
     for attempt in ("mark", "mark_of_message", "detach_filter", "attach_filter", "unlock_filter"):
         assert program.do("try", what=attempt) == "EPERM", attempt
+    assert program.do("try", what="have_the_kernel_change_frames") == "EINVAL"
     assert program.send(right(1)) == "done"
     hello = bytes.fromhex("0180c200000e") + bytes.fromhex(MAC.replace(":", "")) + bytes.fromhex("88b5")
     attempts = {
         "wrong_vni": right(2, vni=VNI_B),
         "wrong_nid": right(3, nid=NID + 1),
-        "wrong_source": right(4, source=bytes.fromhex("020000000013")),
         "wrong_ethertype": right(5, ethertype=0x0800),
         "wrong_header": hello + b"\0TRB" + bytes([1, 2, 4, 0]) + bytes(60),
     }
     for attempt, frame in attempts.items():
         assert program.send(frame) == "ENOBUFS", attempt
+    assert program.send(right(4, source=bytes.fromhex("020000000013"))) == "done", "from another address, which is not used"
     # Names are those of the socket's network, the node's, wherever the program is.
     assert program.send(right(6), to="other0") == "ENOBUFS"
     assert program.send(right(7), to="lo") == "ENOBUFS"
@@ -162,11 +164,11 @@ def tries_everything(agent, program, fabric, outside, loop):
     assert program.do("bypass", on=0) == "done"
     assert program.send(right(11)) == "done"
 
-    assert cookies(fabric) == [1, 11]
+    assert cookies(fabric) == [1, 4, 11]
     assert [raw for raw in outside.nothing_more() if raw[12:14] == b"\x88\xb5"] == []
     assert [raw for raw in loop.nothing_more() if raw[12:14] == b"\x88\xb5"] == []
     counted = agent.guard()
-    assert counted["passed"] == 2 and counted["unreadable"] == 1 and counted["other_interface"] == 4, counted
+    assert counted["passed"] == 3 and counted["unreadable"] == 1 and counted["other_interface"] == 4, counted
     for attempt in attempts:
         assert counted[attempt] == 1, (attempt, counted)
     program.end()
@@ -214,7 +216,7 @@ def receives_only_its_own(lab, **settings):
         return program.do("waiting")
 
     mine, theirs = bytes(right(1)), bytes(right(2, vni=VNI_B))
-    assert arrives(fabric, mine) == [mine.hex()]
+    assert arrives(fabric, mine) == [mine[14:].hex()]
     assert arrives(fabric, theirs) == []
     # Whatever it is bound to.
     assert program.do("bind", to="eth0", ethertype=everything) == "done"
