@@ -159,10 +159,14 @@ Registry::Added Registry::add(const Peer& peer, const AddJobRequest& request, Ti
   Added added;
   const std::vector<std::string> displaced = in_the_way(peer, request);
   auto known = jobs_.find(request.job);
-  if (known == jobs_.end() && jobs_.size() - displaced.size() >= settings_.limits.jobs) {
-    refuse(Reason::limit, fmt::format("{} jobs are on this node, which is the limit; end some with "
-                                      "`tributaryctl host job end NAME`",
-                                      jobs_.size()));
+  // Jobs of users' own do not count for administrators: no user keeps a prolog from its job.
+  const auto alike = static_cast<std::size_t>(
+      std::ranges::count_if(jobs_, [&](const auto& each) { return each.second.is_own == is_own; }));
+  if (known == jobs_.end() && alike >= settings_.limits.jobs) {
+    refuse(Reason::limit,
+           fmt::format("{} jobs that {} declared are on this node, which is the limit "
+                       "(`limits.jobs`); end some with `tributaryctl host job end NAME`",
+                       alike, is_own ? "users" : "administrators"));
   }
   for (const std::string& id : displaced) {
     added.displaced.push_back(remove(jobs_.find(id), now));
@@ -326,6 +330,25 @@ AgentError Registry::socket_limit_error(const Peer& peer) const {
           fmt::format("user {} holds {} sockets of the fabric on this node, which is the limit "
                       "(`limits.sockets_per_user`); end some programs",
                       peer.uid, settings_.limits.sockets_per_user)};
+}
+
+const Socket* Registry::overhearing(const Job& job) const {
+  const auto found = std::ranges::find_if(sockets_, [&](const auto& each) {
+    const Socket& socket = each.second;
+    // What root has opened is not a user's.
+    return socket.vni == job.vni && socket.mark != job.mark && socket.uid != job.uid &&
+           socket.uid != 0;
+  });
+  return found == sockets_.end() ? nullptr : &found->second;
+}
+
+AgentError Registry::overheard_error(const Job& job, const Socket& by) const {
+  return {
+      Reason::unavailable,
+      fmt::format("a program of user {} still holds a socket of VNI {}, from a job that has "
+                  "ended, and would receive what job \"{}\" does; root finds it with `ss -0 -p` "
+                  "(socket {}) and ends it",
+                  by.uid, job.vni.value, job.id, by.inode)};
 }
 
 void Registry::opened(const Socket& socket) {

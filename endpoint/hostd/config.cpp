@@ -103,7 +103,8 @@ const Key<LimitKeys> limit_keys[] = {
       .type = Integer{1, 65'536},
       .fallback = "4096",
       .change = Change::live,
-      .help = "Jobs on this node at a time."},
+      .help = "Jobs on this node at a time that administrators have declared, and as many that "
+              "users have declared themselves."},
      [](LimitKeys& l, const Value& v) { l.jobs = integer<std::uint32_t>(v); }},
     {{.name = "jobs_per_user",
       .type = Integer{1, 65'536},

@@ -213,8 +213,12 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
                             config_.agent.ethertype, *request.ethertype));
   }
   const Job& job = registry_->choose(peer, request, net::steady_now());
-  if (registry_->is_at_socket_limit(peer)) {
+  if (registry_->is_at_socket_limit(peer) || registry_->overhearing(job) != nullptr) {
     forget_closed_sockets();
+  }
+  if (const host_agent::Socket* const by = registry_->overhearing(job)) {
+    registry_->count(Reason::unavailable);
+    throw registry_->overheard_error(job, *by);
   }
   if (registry_->is_at_socket_limit(peer)) {
     registry_->count(Reason::limit);
@@ -227,7 +231,7 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
   if (socket.interface.address != guardian_.guarded().address) {
     reconcile(); // the address was changed a moment ago
   }
-  registry_->opened({.inode = socket.inode, .uid = peer.uid, .mark = job.mark});
+  registry_->opened({.inode = socket.inode, .uid = peer.uid, .mark = job.mark, .vni = job.vni});
   store();
   spdlog::debug("process {} of user {} has a socket of job \"{}\"", peer.pid, peer.uid, job.id);
   const host_agent::Opened opened{.job = job.id,

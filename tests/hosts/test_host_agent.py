@@ -246,12 +246,17 @@ def test_two_users_on_a_node_have_a_vni_each(lab):
         raise AssertionError("a job that has ended gave a socket")
     except Refused as refused:
         assert "ended on this node" in str(refused), refused
-    # The VNI goes to bob; alice's old socket does not come to life by that.
+    # The VNI goes to bob. Alice's old socket does not come to life by that, but it would hear what he receives.
     agent.ask(request="add_job", job="c", vni=VNI_A, uid=BOB)
-    assert bob.open(agent, job="c")["vni"] == VNI_A and bob.send(right(7)) == "done"
+    try:
+        bob.open(agent, job="c")
+        raise AssertionError("another user's old socket hears what this one does")
+    except Refused as refused:
+        assert refused.reason == "unavailable" and f"user {ALICE} still holds" in str(refused), refused
     assert alice.send(right(8)) == "ENOBUFS"
-    assert cookies(fabric) == [6, 7]
     alice.end()
+    assert bob.open(agent, job="c")["vni"] == VNI_A and bob.send(right(7)) == "done"
+    assert cookies(fabric) == [6, 7]
     bob.end()
 
 

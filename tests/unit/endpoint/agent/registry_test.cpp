@@ -7,6 +7,7 @@
 
 #include <random>
 #include <set>
+#include <string>
 
 namespace tributary::host_agent {
 namespace {
@@ -324,14 +325,47 @@ TEST(HostAgentRegistry, JobsAreLimited) {
       refusal_of([&] { static_cast<void>(registry.add(alice, job("c", 1026), start)); }).first,
       Reason::limit);
   EXPECT_FALSE(registry.add(alice, job("a", 1024), start).is_new); // known ones may change
-  static_cast<void>(registry.add(root, job("d", 1030, bob.uid), start));
-  static_cast<void>(registry.add(root, job("e", 1031, bob.uid), start));
+  // Users do not use up what administrators may declare, and these do not what users may.
+  for (std::uint16_t n = 0; n < 4; ++n) {
+    EXPECT_TRUE(
+        registry
+            .add(root, job("r" + std::to_string(n), static_cast<std::uint16_t>(1030 + n), bob.uid),
+                 start)
+            .is_new);
+  }
   EXPECT_EQ(refusal_of([&] {
-              static_cast<void>(registry.add(root, job("f", 1032, bob.uid), start));
+              static_cast<void>(registry.add(root, job("s", 1040, bob.uid), start));
             }).first,
             Reason::limit);
-  // In the place of another one there is room.
-  EXPECT_EQ(registry.add(root, job("f", 1024, bob.uid), start).displaced.size(), 1U);
+  static_cast<void>(registry.add(bob, job("x", 1050), start));
+  static_cast<void>(registry.add(bob, job("y", 1051), start));
+  const Peer carol{.pid = 300, .uid = 3000, .gid = 100};
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.add(carol, job("z", 1052), start)); }).first,
+      Reason::limit);
+}
+
+TEST(HostAgentRegistry, AProgramThatOutlivesItsJobDoesNotHearTheNextUsersOfItsVni) {
+  Registry registry({}, 0);
+  const Job first = registry.add(root, job("a", 1024, alice.uid), start).job;
+  registry.opened({.inode = 1, .uid = alice.uid, .mark = first.mark, .vni = first.vni});
+  EXPECT_EQ(registry.overhearing(first), nullptr);
+  static_cast<void>(registry.end(root, {.job = "a"}, start));
+  Registry again({}, registry.record().highest_mark);
+  again.adopt(registry.record(), start); // a restart does not forget it
+  const Job own = again.add(root, job("b", 1024, alice.uid), start).job;
+  EXPECT_EQ(again.overhearing(own), nullptr) << "it is the same user's";
+  static_cast<void>(again.end(root, {.job = "b"}, start));
+  const Job other = again.add(root, job("c", 1025, bob.uid), start).job;
+  EXPECT_EQ(again.overhearing(other), nullptr) << "it has another VNI";
+  const Job next = again.add(root, job("d", 1024, bob.uid), start).job;
+  const Socket* const by = again.overhearing(next);
+  ASSERT_NE(by, nullptr);
+  EXPECT_THAT(again.overheard_error(next, *by).what(), HasSubstr("user 1000"));
+  again.keep_only({});
+  EXPECT_EQ(again.overhearing(next), nullptr);
+  again.opened({.inode = 2, .uid = 0, .mark = first.mark, .vni = next.vni});
+  EXPECT_EQ(again.overhearing(next), nullptr) << "root's";
 }
 
 TEST(HostAgentRegistry, ARestartTakesOverJobsAndSockets) {
@@ -352,13 +386,14 @@ TEST(HostAgentRegistry, ARestartTakesOverJobsAndSockets) {
 }
 
 /// Any requests of three users and root, in any order: what holds at all times.
-TEST(HostAgentRegistry, NoTwoUsersHaveOneVniAndNoTwoJobsOneMark) {
+TEST(HostAgentRegistry, NoTwoUsersHaveOrHearOneVniAndNoTwoJobsHaveOneMark) {
   std::mt19937 random(36);
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   Settings settings = with_service(Vni{1}, Vni{6});
   settings.limits = {.jobs = 8, .jobs_per_user = 3, .sockets_per_user = 4};
   Registry registry(settings, Marks::serial_mask - 20);
   std::map<std::uint64_t, Mark> alive;
+  std::map<std::uint64_t, std::pair<Vni, std::uint32_t>> heard; // also of sockets that are closed
   std::uint64_t inode = 1;
   TimeNs now = start;
   std::size_t done = 0;
@@ -390,8 +425,14 @@ TEST(HostAgentRegistry, NoTwoUsersHaveOneVniAndNoTwoJobsOneMark) {
       case 3: {
         const Job& chosen = registry.choose(peer, {}, now);
         ASSERT_EQ(chosen.uid, peer.uid);
-        if (!registry.is_at_socket_limit(peer)) {
-          registry.opened({.inode = inode, .uid = peer.uid, .mark = chosen.mark});
+        if (!registry.is_at_socket_limit(peer) && registry.overhearing(chosen) == nullptr) {
+          for (const auto& [number, mark] : alive) {
+            const auto& [vni, user] = heard.at(number);
+            ASSERT_TRUE(vni != chosen.vni || user == peer.uid || user == 0) << "socket " << number;
+          }
+          registry.opened(
+              {.inode = inode, .uid = peer.uid, .mark = chosen.mark, .vni = chosen.vni});
+          heard[inode] = {chosen.vni, peer.uid};
           alive[inode++] = chosen.mark;
         }
         break;
