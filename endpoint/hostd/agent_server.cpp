@@ -107,16 +107,23 @@ private:
     Registration& operator=(const Registration&) = delete;
     [[nodiscard]] AgentService::Connection number() const { return number_; }
     [[nodiscard]] bool is_one_too_many() const {
-      return server_.clients_.size() > most_connections ||
-             server_.of_user_[uid_] > most_connections_of_user;
+      return server_.of_user_.at(uid_) > most_connections_of_user ||
+             (uid_ != root && server_.clients_.size() - server_.of_root() > most_connections);
     }
 
   private:
+    static constexpr std::uint32_t root = 0;
+
     Impl& server_;
     stream_protocol::socket& client_;
     std::uint32_t uid_;
     AgentService::Connection number_;
   };
+
+  [[nodiscard]] std::size_t of_root() const {
+    const auto found = of_user_.find(0);
+    return found == of_user_.end() ? 0 : found->second;
+  }
 
   asio::awaitable<void> accept() {
     while (!stopped_) {
@@ -193,10 +200,14 @@ private:
     std::size_t sent = 0;
     if (!reply.descriptors.empty()) {
       const ssize_t n = send_with(client.native_handle(), reply.line, reply.descriptors);
-      if (n <= 0) {
+      if (n < 0 && errno == ETOOMANYREFS) {
+        reply.line =
+            service_.refuse("too many sockets wait for programs that do not take them out of "
+                            "their connections to the host agent; try again later");
+      } else if (n <= 0) {
         co_return false; // one answer fits the buffer of a client that reads
       }
-      sent = static_cast<std::size_t>(n);
+      sent = n < 0 ? 0 : static_cast<std::size_t>(n);
       reply.descriptors.clear();
     }
     asio::steady_timer limit(context_, timeout);

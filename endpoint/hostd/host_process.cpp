@@ -5,6 +5,7 @@
 #include "lib/link/link_error.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -80,6 +81,9 @@ HostProcess::HostProcess(const Config& config, bool keeps_log_level)
     : config_(config), keeps_log_level_(keeps_log_level),
       signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_),
       record_(config.agent.record), guardian_(guardian_settings(config), Nft(config.agent.nft)) {
+  // One for each connection; and the kernel counts sockets that wait in connections of programs
+  // against the same limit, for all users together.
+  service::raise_descriptor_limit();
   service::SocketFile::check_free(config.agent.socket);
   // First, so that no change after the first look is missed.
   watch_ = std::make_unique<KernelWatch>(context_, [this] { reconcile(); });

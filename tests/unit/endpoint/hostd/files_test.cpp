@@ -8,9 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include <sys/resource.h>
 
 namespace tributary::hostd {
 namespace {
@@ -61,6 +64,28 @@ TEST(HostAgentRecordFile, DamageIsNamed) {
   EXPECT_THAT(error_of([&] { static_cast<void>(file.read()); }), HasSubstr("remove it"));
   const RecordFile nowhere(directory.file("no/such/folder"));
   EXPECT_THAT(error_of([&] { nowhere.write({}); }), HasSubstr("cannot be written"));
+}
+
+TEST(HostAgentRecordFile, AnOldOneIsRemovedWhereThereIsNoRoomForTheNew) {
+  const test::ScratchDirectory directory;
+  const RecordFile file(directory.file("host.json"));
+  host_agent::Record record;
+  record.jobs.push_back({.id = "ended", .vni = Vni{5}, .mark = host_agent::Mark{7}});
+  file.write(record);
+  host_agent::Record longer;
+  longer.jobs.resize(100, {.id = "other", .vni = Vni{6}, .mark = host_agent::Mark{8}});
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 1'000;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  const std::string error = error_of([&] { file.write(longer); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(error, HasSubstr("cannot be written"));
+  EXPECT_FALSE(file.read()) << "a restart would give its job its rights back";
+  EXPECT_EQ(directory.entries(), 0U);
 }
 
 TEST(HostAgentPeer, TheCgroupIsTheUnifiedOneOrSystemds) {
