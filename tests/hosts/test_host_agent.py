@@ -331,6 +331,23 @@ def test_an_interface_that_goes_away_and_comes_back(lab):
     program.end()
 
 
+def test_root_of_a_container_is_no_administrator(lab):
+    """As in Docker without user namespaces, or in a pod that runs as root: user 0, without the node's network."""
+    agent, _, _ = node(lab)
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE, manager={"token": "secret"})
+    for inside in (("setpriv", "--bounding-set=-net_admin"), ("unshare", "--user", "--map-root-user")):
+        guest = Program(lab, 0, inside=inside)
+        try:
+            guest.open(agent, job="a")
+            raise AssertionError(f"root of a container has a user's socket and token: {inside}")
+        except Refused as refused:
+            assert refused.reason == "no_job", refused
+        for request in ({"request": "end_job", "job": "a"}, {"request": "add_job", "job": "b", "vni": VNI_B, "uid": BOB}):
+            answer = guest.do("open", path=str(agent.socket), request=request)
+            assert answer.get("reason") == "not_permitted", answer
+        guest.end()
+
+
 def test_sockets_and_jobs_are_limited_and_what_is_closed_counts_no_more(lab):
     agent, _, _ = node(lab, services=EVERYBODY, limits={"sockets_per_user": 20, "jobs_per_user": 2})
     agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
