@@ -309,7 +309,7 @@ class Image:
         # put a link in the place of a folder, or of one above it.
         inside = folder.resolve()
         for path, mode in sorted(modes.items(), reverse=True):
-            if path.is_dir() and path.resolve() == inside / path.relative_to(folder):
+            if path.is_dir() and path.resolve().is_relative_to(inside):
                 path.chmod(mode)
 
 
@@ -354,7 +354,7 @@ def _unpack_member(tar, member, folder, modes):
         path.symlink_to(member.linkname)
     elif member.islnk():
         linked = _within(folder, member.linkname)
-        if linked == path or linked.is_dir() or not os.path.lexists(linked):
+        if linked == path or not os.path.lexists(linked) or (linked.is_dir() and not linked.is_symlink()):
             raise OciError(f"a layer has {member.name}, a link to {member.linkname}, which is no file that came before it")
         _remove(path)
         os.link(linked, path, follow_symlinks=False)
