@@ -68,7 +68,7 @@ bool Registry::is_administrator(const Peer& peer) const {
          (settings_.administrators && peer.is_in_group(*settings_.administrators));
 }
 
-void Registry::check_own(const Peer& peer, const AddJobRequest& request) {
+void Registry::check_own(const Peer& peer, const AddJobRequest& request, TimeNs now) {
   if (request.uid.value_or(peer.uid) != peer.uid) {
     refuse(Reason::not_permitted,
            fmt::format("user {} may not declare a job of user {}: only root and the group of "
@@ -85,13 +85,27 @@ void Registry::check_own(const Peer& peer, const AddJobRequest& request) {
                        "through the resource manager",
                        peer.uid, request.vni.value));
   }
+  if (jobs_.contains(request.job)) {
+    return;
+  }
   const auto own = static_cast<std::size_t>(std::ranges::count_if(
       jobs_, [&](const auto& each) { return each.second.is_own && each.second.uid == peer.uid; }));
-  if (own >= settings_.limits.jobs_per_user && !jobs_.contains(request.job)) {
+  if (own >= settings_.limits.jobs_per_user) {
     refuse(Reason::limit,
            fmt::format("user {} has declared {} jobs on this node, which is the limit; end one "
                        "with `tributaryctl host job end NAME`",
                        peer.uid, own));
+  }
+  Declared& declared = declared_[peer.uid];
+  if (elapsed_ns(now, declared.since) >= settings_.limits.declaring_ns) {
+    declared = {.since = now};
+  }
+  if (++declared.jobs > settings_.limits.jobs_per_user) {
+    refuse(Reason::limit,
+           fmt::format("user {} has declared {} jobs within {} s on this node, which "
+                       "is the limit (`limits.jobs_per_user`); try again later",
+                       peer.uid, settings_.limits.jobs_per_user,
+                       settings_.limits.declaring_ns / ns_per_second));
   }
 }
 
@@ -154,7 +168,7 @@ Registry::Added Registry::add(const Peer& peer, const AddJobRequest& request, Ti
         theirs->second.vni == request.vni && request.uid.value_or(peer.uid) == peer.uid) {
       return {.job = theirs->second, .is_unchanged = true};
     }
-    check_own(peer, request);
+    check_own(peer, request, now);
   }
   Added added;
   const std::vector<std::string> displaced = in_the_way(peer, request);
@@ -222,6 +236,9 @@ void Registry::detach(const std::string& id, TimeNs now) {
 }
 
 std::vector<Job> Registry::expire(TimeNs now) {
+  std::erase_if(declared_, [&](const auto& each) {
+    return elapsed_ns(now, each.second.since) >= settings_.limits.declaring_ns;
+  });
   std::vector<Job> over;
   for (auto job = jobs_.begin(); job != jobs_.end();) {
     const auto next = std::next(job);

@@ -51,6 +51,9 @@ struct Limits {
   std::size_t jobs = 4096; ///< that administrators have declared, and as many that users have
   std::size_t jobs_per_user = 64; ///< that users declare themselves
   std::size_t sockets_per_user = 1024;
+  /// Each user declares at most `jobs_per_user` new ones within it: each costs the agent a change of
+  /// the guard's rules, and it makes one at a time.
+  std::uint64_t declaring_ns = 10 * ns_per_second;
   std::uint64_t longest_own_job_ns = 7 * 86'400 * ns_per_second; ///< that users declare themselves
   /// How long a job outlives the connection that it is attached to.
   std::uint64_t reattach_ns = 10 * ns_per_second;
@@ -142,9 +145,14 @@ public:
 
 private:
   using Jobs = std::map<std::string, Job>;
+  /// New jobs that a user has declared since then.
+  struct Declared {
+    TimeNs since{};
+    std::size_t jobs = 0;
+  };
 
   [[noreturn]] void refuse(Reason reason, const std::string& message);
-  void check_own(const Peer& peer, const AddJobRequest& request);
+  void check_own(const Peer& peer, const AddJobRequest& request, TimeNs now);
   [[nodiscard]] std::vector<std::string> in_the_way(const Peer& peer, const AddJobRequest& request);
   [[nodiscard]] TimeNs end_of(const AddJobRequest& request, bool is_own, TimeNs now) const;
   Job remove(Jobs::iterator job, TimeNs now);
@@ -158,6 +166,7 @@ private:
   std::unordered_map<std::uint64_t, Socket> sockets_; ///< by inode
   /// The newest jobs that have ended, for messages.
   std::deque<std::pair<std::string, TimeNs>> ended_;
+  std::map<std::uint32_t, Declared> declared_; ///< by user id
   RegistryCounts counts_;
 };
 

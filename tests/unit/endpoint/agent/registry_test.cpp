@@ -345,6 +345,29 @@ TEST(HostAgentRegistry, JobsAreLimited) {
       Reason::limit);
 }
 
+TEST(HostAgentRegistry, AUserDoesNotKeepTheAgentBusyWithJobsThatComeAndGo) {
+  Settings settings = with_service();
+  settings.limits.jobs_per_user = 3;
+  Registry registry(settings, 0);
+  const auto comes_and_goes = [&](const Peer& peer, TimeNs now) {
+    static_cast<void>(registry.add(peer, job("a", 1024), now));
+    static_cast<void>(registry.add(peer, job("a", 1024), now)); // a known one costs nothing
+    static_cast<void>(registry.end(peer, {.job = "a"}, now));
+  };
+  for (int i = 0; i < 3; ++i) {
+    comes_and_goes(alice, at(1));
+  }
+  const auto [reason, text] = refusal_of([&] { comes_and_goes(alice, at(10)); });
+  EXPECT_EQ(reason, Reason::limit);
+  EXPECT_THAT(text, HasSubstr("try again later"));
+  comes_and_goes(bob, at(10));
+  for (int i = 0; i < 9; ++i) {
+    static_cast<void>(registry.add(root, job("a", 1024, alice.uid), at(10)));
+    static_cast<void>(registry.end(root, {.job = "a"}, at(10)));
+  }
+  comes_and_goes(alice, at(11));
+}
+
 TEST(HostAgentRegistry, AProgramThatOutlivesItsJobDoesNotHearTheNextUsersOfItsVni) {
   Registry registry({}, 0);
   const Job first = registry.add(root, job("a", 1024, alice.uid), start).job;
