@@ -263,9 +263,7 @@ Reply HostProcess::handle(const Peer& peer, Connection connection,
   if (added.is_unchanged) {
     return accepted();
   }
-  for (const Job& job : added.displaced) {
-    end(job, "an administrator declared another one in its place");
-  }
+  end(added.displaced, "an administrator declared another one in its place");
   if (added.is_new) {
     try {
       guardian_.allow(allowance_of(added.job), registry_->highest_mark());
@@ -287,9 +285,9 @@ Reply HostProcess::handle(const Peer& peer, Connection connection,
 }
 
 Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::EndJobRequest& request) {
-  const Job job = registry_->end(peer, request, net::steady_now());
-  end(job, fmt::format("user {} ended it", peer.uid));
-  return {.line = host_agent::acceptance({{"job", job.id}})};
+  end({registry_->end(peer, request, net::steady_now())},
+      fmt::format("user {} ended it", peer.uid));
+  return {.line = host_agent::acceptance({{"job", request.job}})};
 }
 
 Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::ShowRequest&) {
@@ -329,18 +327,23 @@ json::object HostProcess::node() const {
 
 // ---- the life of jobs ----
 
-void HostProcess::end(const Job& job, std::string_view why) {
-  guardian_.forbid(allowance_of(job), registry_->highest_mark());
-  attached_.erase(job.id);
+void HostProcess::end(const std::vector<Job>& jobs, std::string_view why) {
+  if (jobs.empty()) {
+    return;
+  }
+  std::vector<Allowance> over;
+  for (const Job& job : jobs) {
+    over.push_back(allowance_of(job));
+    attached_.erase(job.id);
+  }
+  guardian_.forbid(over, registry_->highest_mark());
   store();
-  spdlog::info("job \"{}\" of user {} has ended: {}", job.id, job.uid, why);
-}
-
-void HostProcess::expire() {
-  for (const Job& job : registry_->expire(net::steady_now())) {
-    end(job, "its time is over");
+  for (const Job& job : jobs) {
+    spdlog::info("job \"{}\" of user {} has ended: {}", job.id, job.uid, why);
   }
 }
+
+void HostProcess::expire() { end(registry_->expire(net::steady_now()), "its time is over"); }
 
 bool HostProcess::keeps(Connection connection) const {
   return std::ranges::any_of(attached_,
