@@ -218,6 +218,10 @@ def receives_only_its_own(lab, **settings):
     mine, theirs = bytes(right(1)), bytes(right(2, vni=VNI_B))
     assert arrives(fabric, mine) == [mine[14:].hex()]
     assert arrives(fabric, theirs) == []
+    # Also frames that the kernel has in pieces.
+    shell("ip -n h1 link set eth0 mtu 9000 && ip link set fabric mtu 9000")
+    assert arrives(fabric, mine + bytes(8000)) == [(mine[14:] + bytes(8000)).hex()]
+    assert arrives(fabric, theirs + bytes(8000)) == []
     # Whatever it is bound to.
     assert program.do("bind", to="eth0", ethertype=everything) == "done"
     assert program.do("try", what="promiscuous") == "done"
