@@ -86,11 +86,17 @@ public:
   }
 
 private:
+  static constexpr std::uint32_t root = 0;
+  static constexpr std::uint32_t no_user = 0xFFFF'FFFF; ///< no user has this number
+
   /// Counts a connection, and its user's, for as long as its coroutine runs.
   class Registration {
   public:
-    Registration(Impl& server, stream_protocol::socket& client, std::uint32_t uid)
-        : server_(server), client_(client), uid_(uid), number_(server.next_connection_++) {
+    Registration(Impl& server, stream_protocol::socket& client, const host_agent::Peer& peer)
+        : server_(server), client_(client),
+          // Root of a container does not use up what root has.
+          uid_(peer.uid == root && !peer.is_root() ? no_user : peer.uid),
+          number_(server.next_connection_++) {
       server_.clients_.insert(&client_);
       ++server_.of_user_[uid_];
     }
@@ -112,8 +118,6 @@ private:
     }
 
   private:
-    static constexpr std::uint32_t root = 0;
-
     Impl& server_;
     stream_protocol::socket& client_;
     std::uint32_t uid_;
@@ -121,7 +125,7 @@ private:
   };
 
   [[nodiscard]] std::size_t of_root() const {
-    const auto found = of_user_.find(0);
+    const auto found = of_user_.find(root);
     return found == of_user_.end() ? 0 : found->second;
   }
 
@@ -147,14 +151,14 @@ private:
   }
 
   asio::awaitable<void> serve(stream_protocol::socket client) {
-    host_agent::Peer peer;
+    host_agent::Peer peer{.uid = no_user};
     std::string problem;
     try {
       peer = peer_of(client.native_handle());
     } catch (const std::runtime_error& error) {
       problem = error.what();
     }
-    const Registration registration(*this, client, peer.uid);
+    const Registration registration(*this, client, peer);
     if (problem.empty() && registration.is_one_too_many()) {
       problem = "too many connections to the host agent; try again later";
     }
