@@ -23,6 +23,11 @@ std::string names_of(const std::vector<const Job*>& jobs) {
   return jobs.size() <= most ? text : text + fmt::format(" and {} more", jobs.size() - most);
 }
 
+std::string name_of(const Peer& peer) {
+  return peer.is_confined ? "user 0, who lacks CAP_NET_ADMIN on this node,"
+                          : fmt::format("user {}", peer.uid);
+}
+
 } // namespace
 
 Registry::Registry(Settings settings, std::uint32_t highest_mark)
@@ -71,19 +76,19 @@ bool Registry::is_administrator(const Peer& peer) const {
 void Registry::check_own(const Peer& peer, const AddJobRequest& request, TimeNs now) {
   if (request.uid.value_or(peer.uid) != peer.uid) {
     refuse(Reason::not_permitted,
-           fmt::format("user {} may not declare a job of user {}: only root and the group of "
+           fmt::format("{} may not declare a job of user {}: only root and the group of "
                        "`agent.administrators` may; declare it as that user, or let the resource "
                        "manager's prolog do it",
-                       peer.uid, *request.uid));
+                       name_of(peer), *request.uid));
   }
   const bool covered = std::ranges::any_of(
       settings_.services, [&](const Service& each) { return each.covers(peer, request.vni); });
   if (!covered) {
     refuse(Reason::not_permitted,
-           fmt::format("user {} may not declare a job with VNI {}: no [[service]] of this node's "
+           fmt::format("{} may not declare a job with VNI {}: no [[service]] of this node's "
                        "hostd.toml gives it to this user; ask the administrator, or start the job "
                        "through the resource manager",
-                       peer.uid, request.vni.value));
+                       name_of(peer), request.vni.value));
   }
   if (jobs_.contains(request.job)) {
     return;
@@ -221,9 +226,9 @@ Job Registry::end(const Peer& peer, const EndJobRequest& request, TimeNs now) {
   }
   if (!is_administrator(peer) && !(job->second.is_own && job->second.uid == peer.uid)) {
     refuse(Reason::not_permitted,
-           fmt::format("user {} may not end job \"{}\": only root, the group of "
+           fmt::format("{} may not end job \"{}\": only root, the group of "
                        "`agent.administrators` and the user who declared it may",
-                       peer.uid, request.job));
+                       name_of(peer), request.job));
   }
   return remove(job, now);
 }

@@ -110,6 +110,24 @@ TEST(HostAgentRegistry, TheAdministratorsGroupMayWhatRootMay) {
   EXPECT_EQ(registry.end(prolog, {.job = "j"}, start).id, "j");
 }
 
+TEST(HostAgentRegistry, RootOfAContainerIsAUserLikeAnyOther) {
+  Registry registry({}, 0);
+  const Peer guest{.pid = 9, .is_confined = true};
+  static_cast<void>(registry.add(root, job("j", 1024, alice.uid), start));
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.choose(guest, {.job = "j"}, start)); }).first,
+      Reason::no_job);
+  const auto [reason, text] =
+      refusal_of([&] { static_cast<void>(registry.add(guest, job("k", 1025, bob.uid), start)); });
+  EXPECT_EQ(reason, Reason::not_permitted);
+  EXPECT_THAT(text, HasSubstr("CAP_NET_ADMIN"));
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.end(guest, {.job = "j"}, start)); }).first,
+            Reason::not_permitted);
+  EXPECT_EQ(registry.choose(root, {.job = "j"}, start).uid, alice.uid);
+  static_cast<void>(registry.add(root, job("own", 1026, 0), start));
+  EXPECT_EQ(registry.choose(guest, {}, start).id, "own");
+}
+
 TEST(HostAgentRegistry, TheVniOfAnotherIsTaken) {
   Registry registry(with_service(), 0);
   static_cast<void>(registry.add(alice, job("a", 1024), start));
