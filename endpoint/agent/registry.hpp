@@ -20,8 +20,8 @@
 // Jobs with a cgroup go before those without one.
 //
 // A job that ends takes its mark with it: the guard drops whatever its sockets still send. The mark
-// is given to no other job while one of these sockets lives. Such a socket still receives its VNI, for
-// its filter is locked: another user gets no socket of that VNI before it is closed.
+// is given to no other job while one of these sockets lives. Such a socket still receives its VNI,
+// for its filter is locked: another user gets no socket of that VNI before it is closed.
 //
 // Requests that are refused throw AgentError, and are counted. Pure: the caller has the clock.
 #pragma once
@@ -51,8 +51,8 @@ struct Limits {
   std::size_t jobs = 4096; ///< that administrators have declared, and as many that users have
   std::size_t jobs_per_user = 64; ///< that users declare themselves
   std::size_t sockets_per_user = 1024;
-  /// Each user declares at most `jobs_per_user` new ones within it: each costs the agent a change of
-  /// the guard's rules, and it makes one at a time.
+  /// Each user declares at most `jobs_per_user` new ones within it: each costs the agent a change
+  /// of the guard's rules, and it makes one at a time.
   std::uint64_t declaring_ns = 10 * ns_per_second;
   std::uint64_t longest_own_job_ns = 7 * 86'400 * ns_per_second; ///< that users declare themselves
   /// How long a job outlives the connection that it is attached to.

@@ -25,9 +25,9 @@ constexpr std::uint32_t at(std::size_t offset) {
   return static_cast<std::uint32_t>(SKF_LL_OFF) + static_cast<std::uint32_t>(offset);
 }
 
-/// Offset in the fabric header, with which frames begin for a socket that leaves the Ethernet header
-/// to the kernel. Relative to the latter, fields beyond a long frame's first piece would not be
-/// found.
+/// Offset in the fabric header, with which frames begin for a socket that leaves the Ethernet
+/// header to the kernel. Relative to the latter, fields beyond a long frame's first piece would not
+/// be found.
 constexpr std::uint32_t at_fabric(std::size_t offset) { return static_cast<std::uint32_t>(offset); }
 
 /// Everything is checked in the frame, and the interface too: the program may bind the socket to

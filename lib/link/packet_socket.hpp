@@ -54,7 +54,7 @@ public:
   void receive(std::uint16_t ethertype);
   [[nodiscard]] const std::string& interface() const { return interface_; }
   [[nodiscard]] Header header() const { return header_; }
-  /// Where frames go that leave their header to the kernel; without their destination and EtherType.
+  /// Where frames go that leave their header to the kernel; without destination and EtherType.
   [[nodiscard]] sockaddr_ll way_out() const;
   /// The interface's own address.
   [[nodiscard]] const wire::MacAddress& address() const { return address_; }
