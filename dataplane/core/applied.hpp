@@ -133,7 +133,7 @@ public:
     if (!descriptor(operand).match.has_data()) {
       begin(operand.key(), operand.carried(), operand.frame(), contribution, 0);
       make_short_form(core_->engines_.record(operand.key()).header.data());
-      d.signature = 0;
+      descriptor(operand).signature = 0;
     }
     return report(operand, entry, contribution);
   }
