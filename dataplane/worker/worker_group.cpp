@@ -74,8 +74,9 @@ void pin_to(unsigned cpu) {
 WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
                          std::vector<SwitchPlan> switches)
     : process_(process), eal_(eal), switches_(std::move(switches)),
-      publisher_(process.workers, tables_of(switches_)), shared_(process.workers, switches_.size()),
-      measured_(switches_.size(), Measured(process.workers)), busy_cycles_(process.workers) {
+      publisher_(process.workers, tables_of(switches_)),
+      measured_(switches_.size(), Measured(process.workers)), busy_cycles_(process.workers),
+      shared_(process.workers, switches_.size()) {
   distribute();
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     for (std::size_t index = 0; index < process_.workers; ++index) {

@@ -106,14 +106,15 @@ protected:
 TEST_F(TapRules, bring_each_tree_to_its_workers_queue_and_elsewhere_when_it_moves) {
   EXPECT_TRUE(TreeSteering::driver_has_rules(port_));
   EXPECT_EQ(steering_->refused(), 0U) << steering_->why_refused();
-  for (const std::uint16_t t : {0, 1, 6, 7, 127, 128, 129, 8190, 8191}) {
+  for (const std::uint16_t t :
+       std::initializer_list<std::uint16_t>{0, 1, 6, 7, 127, 128, 129, 8190, 8191}) {
     EXPECT_EQ(queue_of(TreeNumber{t}), placement_.worker_of(TreeNumber{t})) << t;
   }
   placement_.set(placement::Bucket{7}, 0);
   placement_.set(placement::Bucket{6}, 1);
   steering_->place(placement_);
   EXPECT_EQ(steering_->refused(), 0U) << steering_->why_refused();
-  for (const std::uint16_t t : {6, 7, 8, 9, 128 + 6, 128 + 7}) {
+  for (const std::uint16_t t : std::initializer_list<std::uint16_t>{6, 7, 8, 9, 128 + 6, 128 + 7}) {
     EXPECT_EQ(queue_of(TreeNumber{t}), placement_.worker_of(TreeNumber{t})) << t;
   }
 }
@@ -125,7 +126,7 @@ TEST_F(TapRules, are_removed_at_the_end) {
   TreeSteering again(port_, Steering::rules, placement::ipv4_ethertype, 0);
   again.place(all_at_one);
   EXPECT_EQ(again.refused(), 0U) << again.why_refused();
-  for (const std::uint16_t t : {6, 7}) {
+  for (const std::uint16_t t : std::initializer_list<std::uint16_t>{6, 7}) {
     EXPECT_EQ(queue_of(TreeNumber{t}), 0U) << t;
   }
 }

@@ -137,8 +137,10 @@ TEST(Steered, a_hello_reaches_the_agent_from_any_queue_of_any_port) {
   std::size_t delivered = 0;
   for (std::size_t port = 0; port < ports; ++port) {
     for (std::uint16_t queue = 0; queue < queues; ++queue) {
-      fabric.host(port).send(wire::encode(wire::Hello{.guid = port + 1, .name = "neighbour"}),
-                             queue);
+      fabric.host(port).send(
+          wire::encode(
+              wire::Hello{.guid = port + 1, .nid = {}, .name = "neighbour", .port_name = {}}),
+          queue);
       ++sent;
     }
   }
