@@ -38,11 +38,11 @@ inline std::vector<std::uint8_t> tree_hash_key(std::size_t bytes) {
 
 /// The bucket whose frames have this index, of a table with at least 128 entries.
 constexpr Bucket bucket_of_entry(std::size_t index) {
-  std::uint8_t bucket = 0;
+  std::size_t bucket = 0;
   for (unsigned bit = 0; bit < bucket_bits; ++bit) {
-    bucket = static_cast<std::uint8_t>(bucket << 1 | (index >> bit & 1U));
+    bucket = bucket << 1 | (index >> bit & 1U);
   }
-  return Bucket{bucket};
+  return Bucket{static_cast<std::uint8_t>(bucket)};
 }
 
 } // namespace tributary::placement

@@ -128,7 +128,7 @@ TEST(Balancer, counts_the_frames_that_no_bucket_has) {
 
 TEST(Balancer, leaves_a_bucket_in_peace_that_could_not_move) {
   World world(2, 1000);
-  for (const int b : {0, 2, 4}) {
+  for (const std::size_t b : {0U, 2U, 4U}) {
     world.work[b] = 300;
   }
   const std::vector<Move> first = world.balancer.plan(world.load(), world.now);
