@@ -215,7 +215,8 @@ struct ExplainReport {
 /// The channel of one switch to its fabric manager, and the neighbours at its links.
 struct ManagerReport {
   std::string switch_name;
-  std::string address; ///< empty: the file names no manager, and the figures below are unused
+  /// One or more, with commas. Empty: the file names no manager, and the figures below are unused.
+  std::string address;
   std::string channel; ///< down, greeting, up
   std::string manager; ///< the name it gave; of the last manager that was connected
   Leader leader;       ///< the same manager's fabric and epoch; no fabric: it reported none
