@@ -58,4 +58,12 @@ struct Route {
   Kind kind = Kind::service;
 };
 
+/// Agrees that this manager leads a fabric, although it met a newer one.
+inline constexpr std::string_view adoptions_path = "/api/v1/adoptions";
+
+/// Whether only the manager that leads may answer: requests for changes. Views may be old.
+[[nodiscard]] constexpr bool needs_leader(const Route& route) {
+  return route.method != "GET" && route.path != adoptions_path;
+}
+
 } // namespace tributary::api

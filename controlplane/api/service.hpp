@@ -127,6 +127,11 @@ struct PathRequest {
   std::string to;
 };
 
+/// Lets this manager take the switches of a fabric over.
+struct AdoptRequest {
+  std::uint64_t fabric = 0;
+};
+
 struct DrainRequest {
   enum class Verb : std::uint8_t { look, drain, undrain };
   Verb verb = Verb::look;

@@ -260,6 +260,7 @@ private:
     connection.greeting_over();
     peer.session = session;
     by_session_.emplace(session, &connection);
+    sink_.welcome(hello, *admission.answer.mutable_welcome());
     connection.send(admission.answer);
     arm_keepalive();
     if (const auto refusal = sink_.connected(session, hello)) {

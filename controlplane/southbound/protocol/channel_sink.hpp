@@ -17,6 +17,8 @@ using transaction::SessionNumber;
 class ChannelSink {
 public:
   virtual ~ChannelSink() = default;
+  /// Completes the Welcome of a switch that has sent hello.
+  virtual void welcome(const control::SwitchHello& /*hello*/, control::Welcome& /*welcome*/) {}
   /// A switch has sent hello. Welcome is queued before anything sent from here on. A returned text
   /// rejects it: nothing else of this session is delivered then.
   virtual std::optional<std::string> connected(SessionNumber session,
