@@ -103,6 +103,12 @@ public:
   void delete_group(const api::Caller& c, const api::GroupName& r, api::Reply reply) {
     take(c, fmt::format("delete_group {} {}", r.job, r.name), std::move(reply));
   }
+  void view_managers(const api::Caller& c, const api::Nothing&, api::Reply reply) {
+    take(c, "managers", std::move(reply));
+  }
+  void adopt_fabric(const api::Caller& c, const api::AdoptRequest& r, api::Reply reply) {
+    take(c, fmt::format("adopt {:x}", r.fabric), std::move(reply));
+  }
   void view_routes(const api::Caller& c, const api::Nothing&, api::Reply reply) {
     take(c, "routes", std::move(reply));
   }

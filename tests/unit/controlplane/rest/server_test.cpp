@@ -84,6 +84,8 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
       {"GET", "/api/v1/loads?switch=leaf0", "", "view 9 -"},
       {"GET", "/api/v1/loads/leaf0", "", "view 9 leaf0"},
       {"POST", "/api/v1/rebalance", "", "rebalance false"},
+      {"GET", "/api/v1/managers", "", "managers"},
+      {"POST", "/api/v1/adoptions", R"({"fabric":"00000000000000ab"})", "adopt ab"},
       {"GET", "/api/v1/routes", "", "routes"},
       {"GET", "/api/v1/paths?from=h0&to=17", "", "path h0 17"},
       {"GET", "/api/v1/faults", "", "faults 1000"},
