@@ -1,6 +1,7 @@
 #include "dataplane/control_channel/channel.hpp"
 
 #include "dataplane/control_channel/redial_pause.hpp"
+#include "lib/net/address_round.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/framed_stream.hpp"
 #include "lib/net/limit_silence.hpp"
@@ -21,7 +22,6 @@
 #include <exception>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -60,10 +60,8 @@ public:
       : settings_(std::move(settings)), switch_name_(std::move(switch_name)), user_(user),
         socket_(context), resolver_(context), timer_(context),
         pause_(settings_.first_pause, settings_.longest_pause, std::random_device()()),
-        limit_(first_limit()), said_(settings_.addresses.size()) {
-    if (settings_.addresses.empty()) {
-      throw std::invalid_argument("a channel without an address of a manager");
-    }
+        limit_(first_limit()), round_(settings_.addresses.size()),
+        said_(settings_.addresses.size()) {
     if (!settings_.tls.ca.empty()) {
       static_cast<void>(tls_context(settings_.tls));
     }
@@ -123,7 +121,7 @@ private:
     }
   }
 
-  [[nodiscard]] const net::Address& address() const { return settings_.addresses[at_]; }
+  [[nodiscard]] const net::Address& address() const { return settings_.addresses[round_.at()]; }
 
   [[nodiscard]] std::chrono::milliseconds first_limit() const {
     return settings_.addresses.size() == 1 ? settings_.dial_limit
@@ -133,26 +131,24 @@ private:
   /// Selects the next address; true when a pause is due: all have been dialled since the last one,
   /// or this attempt was a channel.
   bool advance() {
-    const std::size_t count = settings_.addresses.size();
-    at_ = std::exchange(leader_, std::nullopt).value_or((at_ + 1) % count);
     if (std::exchange(welcomed_, false)) {
-      dialled_ = 0;
+      round_.begin();
+      static_cast<void>(round_.advance());
       return true;
     }
-    if (++dialled_ < count) {
+    if (round_.advance()) {
       return false;
     }
-    dialled_ = 0;
     limit_ = std::min(2 * limit_, settings_.dial_limit);
     return true;
   }
 
   /// Logs a problem once: an unreachable manager is one line in the log, not one per attempt.
   void say(const Text& problem) {
-    if (problem == said_[at_]) {
+    if (problem == said_[round_.at()]) {
       spdlog::debug("switch {}: manager {}: same error again", switch_name_, address().text());
     } else {
-      said_[at_] = problem;
+      said_[round_.at()] = problem;
       spdlog::warn("switch {}: manager {}: {}; trying again until {}", switch_name_,
                    address().text(), problem,
                    settings_.addresses.size() == 1 ? "it answers" : "one of them answers");
@@ -302,7 +298,7 @@ private:
     const auto found = std::ranges::find(settings_.addresses, rejected.leader_address(),
                                          [](const net::Address& one) { return one.text(); });
     if (found != settings_.addresses.end()) {
-      leader_ = static_cast<std::size_t>(found - settings_.addresses.begin());
+      round_.name(static_cast<std::size_t>(found - settings_.addresses.begin()));
     }
   }
 
@@ -330,11 +326,9 @@ private:
   asio::ip::tcp::resolver resolver_;
   asio::steady_timer timer_; ///< the pause between attempts, and the limits of one attempt
   RedialPause pause_;
-  std::chrono::milliseconds limit_;   ///< of each step of an attempt
-  std::size_t at_ = 0;                ///< the address that is dialled or connected
-  std::size_t dialled_ = 0;           ///< attempts since the last pause
-  std::optional<std::size_t> leader_; ///< the address that the manager has named
-  std::vector<Text> said_;            ///< by address: the problem that was logged last
+  std::chrono::milliseconds limit_; ///< of each step of an attempt
+  net::AddressRound round_;
+  std::vector<Text> said_; ///< by address: the problem that was logged last
   std::optional<net::FramedStream> stream_;
   std::uint64_t channels_ = 0; ///< connections that have reached the hello, where that is limited
   bool connected_ = false;

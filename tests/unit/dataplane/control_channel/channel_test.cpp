@@ -429,8 +429,8 @@ TEST_F(ChannelTest, dials_the_leader_that_a_rejection_names_if_it_knows_the_addr
     UnixPeer first = co_await accept_at(*a);
     co_await reject(first, settings.addresses[2].text());
     UnixPeer second = co_await accept_at(*c);
-    co_await reject(second, "elsewhere.example:7581"); // the next in turn is a
-    UnixPeer third = co_await accept_at(*a);
+    co_await reject(second, "elsewhere.example:7581"); // the one that was not asked yet is b
+    UnixPeer third = co_await accept_at(*b);
     EXPECT_THAT(co_await third.receive(), HasSubstr("hello leaf0"));
   });
 }
