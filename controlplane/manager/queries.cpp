@@ -117,7 +117,10 @@ std::string Manager::not_ready_because() {
     return "the switches known before the start are not all connected yet";
   }
   if (!switches_.any_connected()) {
-    return "no switch is connected; look at [manager] address in the switches' configuration";
+    const std::vector<std::string> problems = fence_.problems();
+    return problems.empty() ? "no switch is connected; look at [manager] address in the switches' "
+                              "configuration"
+                            : problems.front();
   }
   return control_.problem();
 }
