@@ -214,6 +214,7 @@ template <typename H> constexpr auto request_table() {
     server<H>("/api/v1/events", Kind::events),
     server<H>("/healthz", Kind::health),
     server<H>("/readyz", Kind::readiness),
+    server<H>("/leader", Kind::leadership),
     server<H>("/metrics", Kind::metrics),
     server<H>("/openapi.json", Kind::openapi),
     server<H>("/", Kind::page),
@@ -226,6 +227,8 @@ template <typename H> constexpr auto request_table() {
 template <typename Handlers> class ServiceOf : public Service {
 public:
   [[nodiscard]] std::span<const Route> routes() const final { return table().routes; }
+  /// The same, without an object.
+  [[nodiscard]] static std::span<const Route> all_routes() { return table().routes; }
   void serve(const Route& route, const Call& call, Reply reply) final {
     const auto at = static_cast<std::size_t>(&route - table().routes.data());
     table().requests.at(at).ask(static_cast<Handlers&>(*this), route, call, std::move(reply));

@@ -47,7 +47,16 @@ struct Who {
 
 struct Route {
   /// What answers: the service, or the server itself.
-  enum class Kind : std::uint8_t { service, health, readiness, metrics, openapi, events, page };
+  enum class Kind : std::uint8_t {
+    service,
+    health,
+    readiness,
+    leadership,
+    metrics,
+    openapi,
+    events,
+    page,
+  };
 
   std::string_view method; ///< "GET"
   std::string_view path;   ///< "/api/v1/groups/{job}/{name}"

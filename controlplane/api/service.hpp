@@ -266,6 +266,11 @@ public:
   /// "" when requests can be served; otherwise what is missing.
   virtual std::string not_ready_because() = 0;
 
+  /// "" when this manager may change the fabric; otherwise why not.
+  virtual std::string not_leading_because() { return {}; }
+  /// Address of the HTTP API of the manager that leads; "": unknown, or this one.
+  virtual std::string leader_url() { return {}; }
+
   /// The answer, 401 or 403, to a caller that may not send this request, whatever its body is.
   /// Called before the body is received.
   virtual std::optional<Answer> refuse(const Route& /*route*/, const Caller& /*caller*/) {

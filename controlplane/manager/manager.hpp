@@ -231,6 +231,7 @@ public:
 
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
+  std::string not_leading_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
   std::optional<api::Answer> refuse_job_events(const api::Caller& caller,
                                                const std::string& job) override;

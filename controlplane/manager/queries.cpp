@@ -94,6 +94,8 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
       {"tributary_store_failing", gauge, "1 while changes cannot be stored.", store_.is_failing()},
       {"tributary_manager_epoch", gauge, "Epoch of this manager in its fabric.",
        fence_.own().epoch},
+      {"tributary_leads", gauge, "1 while this manager may change the fabric.",
+       !fence_.is_superseded()},
       {"tributary_superseded", gauge,
        "1 while this manager changes nothing, because a newer one of its fabric was met.",
        fence_.is_superseded()},
@@ -106,9 +108,14 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
   return api::metrics(read_view_, own, rdma, from, text);
 }
 
+std::string Manager::not_leading_because() {
+  return fence_.is_superseded() ? fmt::format("superseded: {}", fence_.superseded_because())
+                                : std::string();
+}
+
 std::string Manager::not_ready_because() {
-  if (fence_.is_superseded()) {
-    return fmt::format("superseded: {}", fence_.superseded_because());
+  if (std::string why = not_leading_because(); !why.empty()) {
+    return why;
   }
   if (store_.is_failing()) {
     return store_.failure();

@@ -266,7 +266,7 @@ private:
     if (const auto refusal = sink_.connected(session, hello)) {
       forget_session(session);
       connection.unsend();
-      reject(connection, protocol::rejection(*refusal));
+      reject(connection, protocol::rejection(*refusal, sink_.leader_address()));
       return;
     }
     said_.forget(subject_of(connection));

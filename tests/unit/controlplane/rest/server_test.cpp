@@ -205,6 +205,20 @@ TEST_F(Paths, health_and_readiness) {
   EXPECT_EQ(message_of(answer), "no switch has connected yet");
 }
 
+TEST_F(Paths, leadership_for_load_balancers) {
+  start();
+  EXPECT_EQ(ask("GET", "/leader").body, "{\"status\":\"ok\"}\n");
+  on_loop([this] { service.stands_by = "this manager stands by"; });
+  RawAnswer answer = ask("GET", "/leader");
+  EXPECT_EQ(answer.status, 421);
+  EXPECT_EQ(message_of(answer), "this manager stands by");
+  EXPECT_EQ(answer.body.find("\"leader\""), std::string::npos);
+  on_loop([this] { service.leader = "https://fm1:7580"; });
+  answer = ask("GET", "/leader");
+  EXPECT_NE(answer.body.find("\"leader\":\"https://fm1:7580\""), std::string::npos);
+  EXPECT_EQ(ask("GET", "/healthz").status, 200);
+}
+
 TEST_F(Paths, metrics_are_open_metrics_with_those_of_the_server) {
   start();
   ask("GET", "/nothing");

@@ -60,6 +60,7 @@ public:
     losses.emplace_back(session, why);
   }
   void turning_away(std::string_view why) override { turned_away.emplace_back(why); }
+  std::string leader_address() override { return "fm1:7581"; }
 
   std::uint64_t fabric = 0xA;
   std::optional<std::string> refusal;
@@ -295,6 +296,7 @@ TEST_F(ChannelServerTest, ASinkThatRefusesIsQuotedInsteadOfWelcome) {
     const auto answer = co_await leaf.greet("leaf0");
     EXPECT_TRUE(answer.has_value());
     EXPECT_EQ(answer->rejected().reason(), "its name is not in the topology file");
+    EXPECT_EQ(answer->rejected().leader_address(), "fm1:7581");
     EXPECT_FALSE((co_await leaf.hear()).has_value());
     leaf.hang_up();
     co_await until([&] { return server->connection_count() == 0; });
