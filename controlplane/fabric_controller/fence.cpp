@@ -68,6 +68,13 @@ std::optional<std::string> Fence::refuse(const control::SwitchHello& hello) {
     return supersede(hello.name(), seen);
   case LeaderRelation::twin: return supersede(hello.name(), seen);
   case LeaderRelation::unknown:
+    if (seen.fabric != 0) { // it would not accept this manager
+      return fmt::format("switch \"{}\" belongs to fabric {}, and this manager's store has no "
+                         "identity of a fabric, because its disk is full; make room and start it "
+                         "again",
+                         hello.name(), fabric_text(seen.fabric));
+    }
+    break;
   case LeaderRelation::older:
   case LeaderRelation::same: break;
   }

@@ -310,6 +310,18 @@ TEST_F(FenceTest, a_manager_on_a_store_without_a_fabric_reports_none) {
   world.connect_star("leaf", 4);
   EXPECT_FALSE(world.welcome.has_leader());
   EXPECT_EQ(world.rejected, std::nullopt);
+  connect_after("spine", {theirs, 1, 1});
+  ASSERT_TRUE(world.rejected.has_value()) << "it would not accept this manager";
+  EXPECT_THAT(*world.rejected, HasSubstr("has no identity of a fabric"));
+}
+
+TEST_F(FenceTest, readiness_names_the_other_fabric_when_no_switch_is_accepted) {
+  records::Snapshot past;
+  past.fabric = ours;
+  world.restart(past);
+  EXPECT_THAT(world.manager->not_ready_because(), HasSubstr("no switch is connected"));
+  connect_after("leaf", {theirs, 1, 1});
+  EXPECT_THAT(world.manager->not_ready_because(), HasSubstr("1 switch of fabric 000000000000000b"));
 }
 
 } // namespace

@@ -53,7 +53,7 @@ TEST_F(StandbyTest, names_the_leader_to_every_request) {
 }
 
 TEST_F(StandbyTest, rejects_switches_and_names_the_leader_to_them) {
-  const auto why = standby.connected({1}, {});
+  const auto why = standby.connected(southbound::protocol::SessionNumber{1}, {});
   ASSERT_TRUE(why.has_value());
   EXPECT_THAT(*why, HasSubstr("\"fm2\", stands by; \"fm1\" leads"));
   EXPECT_EQ(standby.leader_address(), "fm1:7581");
