@@ -52,7 +52,7 @@ boost::json::object check(const std::string& file) {
           {"switch_addresses", config.switches.listen.size()}};
 }
 
-/// A site does not start so many managers between a back-up and its restoration.
+/// More than the starts of managers between a back-up and its restoration.
 constexpr std::uint32_t epochs_after_restoring = 1000;
 
 std::string raise_epoch(const service::Options& options) {

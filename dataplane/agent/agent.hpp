@@ -87,13 +87,13 @@ struct Settings {
 /// The channel and the transactions, as shown to operators.
 struct Status {
   enum class Channel : std::uint8_t { down, greeting, up };
-  Channel channel = Channel::down; ///< greeting: SwitchHello sent, Welcome not yet received
-  std::string manager;             ///< the name it gave; of the last manager that was connected
-  Leader leader;                   ///< the same manager's fabric and epoch
+  Channel channel = Channel::down;    ///< greeting: SwitchHello sent, Welcome not yet received
+  std::string manager;                ///< the name it gave; of the last manager that was connected
+  Leader leader;                      ///< the same manager's fabric and epoch
   std::uint64_t managers_refused = 0; ///< welcomes of managers that the switch did not accept
-  TimeNs since{};                  ///< last change of `channel`
-  std::string last_end;            ///< why the channel ended last; "" if it never did
-  std::uint64_t version = 0;       ///< of the snapshot in force
+  TimeNs since{};                     ///< last change of `channel`
+  std::string last_end;               ///< why the channel ended last; "" if it never did
+  std::uint64_t version = 0;          ///< of the snapshot in force
   std::size_t trees_of_file = 0;
   std::size_t trees_of_manager = 0;
   std::size_t permissions = 0;

@@ -17,7 +17,7 @@ using Kind = ManagerError::Kind;
 
 namespace {
 
-/// Of a connection, where another address may answer.
+/// Limit of connecting where another address may answer.
 constexpr std::chrono::milliseconds limit_of_several{1000};
 
 bool is_tls_error(const boost::system::error_code& error) {

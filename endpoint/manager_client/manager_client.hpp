@@ -41,7 +41,7 @@ struct ClientSettings {
   /// Authorities for checking certificates, with https: "" the system's, "off" no check at all,
   /// otherwise a PEM file or a directory of them.
   std::string certificate_authority;
-  /// Of each address that its host's name has; with several, at most a second.
+  /// Limit for each address that the name of the host has; with several, at most a second.
   std::chrono::milliseconds connect_limit{3000};
   /// From the request's first byte to the answer's last; a call may have a longer one.
   std::chrono::milliseconds answer_limit{10'000};

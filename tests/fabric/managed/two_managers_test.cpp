@@ -60,7 +60,7 @@ protected:
     }
     return false;
   }
-  /// The group goes on, and no switch takes anything.
+  /// The group continues, and no switch takes anything.
   void expect_nothing_changes_for(std::uint64_t ns) {
     const std::uint64_t before = reduced();
     const std::size_t held = trees();

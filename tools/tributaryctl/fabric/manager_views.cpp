@@ -19,9 +19,8 @@ std::string managers_view(const Entry& all, const terminal::Display& display) {
   out += managers.text(display);
   Table others({{"OTHER FABRIC"}, {"EPOCH", right}, {"REJECTED SWITCHES", left, 0, 20}});
   for (const Entry& fabric : all.entries("other_fabrics")) {
-    others.add({{fabric.text("fabric"), Style::bad},
-                {fabric.text("epoch")},
-                {fabric.joined("switches")}});
+    others.add(
+        {{fabric.text("fabric"), Style::bad}, {fabric.text("epoch")}, {fabric.joined("switches")}});
   }
   Table adopted({{"ADOPTED FABRIC"}, {"UP TO EPOCH", right}});
   for (const Entry& fabric : all.entries("adopted_fabrics")) {
