@@ -49,7 +49,8 @@ public:
     turns::StoreWriter& store;
     turns::Events& events;
   };
-  /// A newer epoch that is further ahead than this is not believed: no site has had that many starts.
+  /// A newer epoch that is further ahead than this is not believed: no site has had that many
+  /// starts.
   static constexpr std::uint32_t most_ahead = 1U << 20U;
 
   /// `boot`: random; 0 if the epoch of this start is not stored.

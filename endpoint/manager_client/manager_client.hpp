@@ -13,8 +13,8 @@
 // for the API's POSTs answer a repetition with the existing object or with 409.
 //
 // With several addresses, those of a leader and its standbys, each is asked until one answers: the
-// next after an error, 503 (not ready) or 421 (a standby, which may name the leader's address), each
-// with its own limits. Without `retry_limit` each is asked once.
+// next after an error, 503 (not ready) or 421 (a standby, which may name the leader's address),
+// each with its own limits. Without `retry_limit` each is asked once.
 //
 // Name look-up is the system's and has the system's time limits; everything else here has its own.
 // No thread of its own. One thread at a time, except for `cancel`, which any thread may call.

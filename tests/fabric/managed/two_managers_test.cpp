@@ -1,5 +1,5 @@
-// Managers that must not change a switch: one with an empty store, one on a back-up, one on a copy of
-// the store. Groups reduce on, nothing is removed, and the operator's agreement ends it.
+// Managers that must not change a switch: one with an empty store, one on a back-up, one on a copy
+// of the store. Groups reduce on, nothing is removed, and the operator's agreement ends it.
 #include "tests/fabric/managed/managed_groups.hpp"
 
 #include <gmock/gmock.h>
