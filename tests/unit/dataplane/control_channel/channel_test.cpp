@@ -367,7 +367,7 @@ TEST_F(ChannelTest, dials_the_next_address_when_one_is_away) {
 
 TEST_F(ChannelTest, does_not_wait_for_a_manager_that_accepts_and_does_not_answer) {
   settings.addresses = {at("stopped.sock"), at("there.sock")};
-  settings.first_limit = 20ms;
+  settings.first_limit = 200ms;
   const auto stopped = listening_at(0); // the kernel accepts, as for a process that was stopped
   const auto there = listening_at(1);
   play([&]() -> asio::awaitable<void> {
@@ -379,13 +379,13 @@ TEST_F(ChannelTest, does_not_wait_for_a_manager_that_accepts_and_does_not_answer
 
 TEST_F(ChannelTest, a_manager_that_was_welcomed_is_not_limited_by_the_time_for_its_answer) {
   settings.addresses = {at("there.sock"), at("away.sock")};
-  settings.first_limit = 20ms;
+  settings.first_limit = 500ms;
   const auto there = listening_at(0);
   play([&]() -> asio::awaitable<void> {
     UnixPeer peer = co_await accept_at(*there);
     co_await peer.receive();
     co_await peer.send(welcome());
-    asio::steady_timer timer(context, 60ms);
+    asio::steady_timer timer(context, 700ms);
     co_await timer.async_wait(as_result);
     co_await peer.send(prepare(5, 7));
     EXPECT_EQ(co_await peer.receive(), "prepared 5");
