@@ -61,7 +61,7 @@ public:
         socket_(context), resolver_(context), timer_(context),
         pause_(settings_.first_pause, settings_.longest_pause, std::random_device()()),
         limit_(first_limit()), round_(settings_.addresses.size()),
-        said_(settings_.addresses.size()) {
+        first_endpoint_(settings_.addresses.size()), said_(settings_.addresses.size()) {
     if (!settings_.tls.ca.empty()) {
       static_cast<void>(tls_context(settings_.tls));
     }
@@ -197,12 +197,11 @@ private:
       }
     }
     Text problem;
-    for (const Endpoint& endpoint : endpoints) {
-      if (stopped_) {
-        break;
-      }
-      problem = co_await connect(endpoint);
+    for (std::size_t i = 0; i < endpoints.size() && !stopped_; ++i) {
+      const std::size_t at = (first_endpoint_[round_.at()] + i) % endpoints.size();
+      problem = co_await connect(endpoints[at]);
       if (problem.empty()) {
+        first_endpoint_[round_.at()] = at + 1; // unless this one welcomes the switch
         break;
       }
     }
@@ -287,6 +286,7 @@ private:
     pause_.start_over();
     limit_ = first_limit();
     if (!std::exchange(welcomed_, true)) {
+      --first_endpoint_[round_.at()];
       timer_.cancel();
       said_.assign(settings_.addresses.size(), {});
       spdlog::info("switch {}: connected to the manager at {}", switch_name_, address().text());
@@ -328,6 +328,8 @@ private:
   RedialPause pause_;
   std::chrono::milliseconds limit_; ///< of each step of an attempt
   net::AddressRound round_;
+  /// By address: which of the addresses that its name has is dialled first.
+  std::vector<std::size_t> first_endpoint_;
   std::vector<Text> said_; ///< by address: the problem that was logged last
   std::optional<net::FramedStream> stream_;
   std::uint64_t channels_ = 0; ///< connections that have reached the hello, where that is limited
