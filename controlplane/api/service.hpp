@@ -127,6 +127,12 @@ struct PathRequest {
   std::string to;
 };
 
+/// A manager that stands by, and the addresses of its HTTP API.
+struct StandbyPlace {
+  std::string name;
+  std::vector<std::string> addresses;
+};
+
 /// Lets this manager take the switches of a fabric over.
 struct AdoptRequest {
   std::uint64_t fabric = 0;

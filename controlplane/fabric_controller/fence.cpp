@@ -189,11 +189,19 @@ std::vector<std::string> Fence::problems() const {
   return found;
 }
 
-boost::json::object Fence::view(std::string_view name) const {
+boost::json::object Fence::view(std::string_view name,
+                                const std::vector<api::StandbyPlace>& standbys) const {
   boost::json::object own{
       {"name", name}, {"role", is_superseded() ? "superseded" : "leader"}, {"epoch", own_.epoch}};
   if (is_superseded()) {
     own["superseded_by"] = superseded_by_;
+  }
+  boost::json::array managers{std::move(own)};
+  for (const api::StandbyPlace& one : standbys) {
+    managers.push_back(
+        {{"name", one.name},
+         {"role", "standby"},
+         {"addresses", boost::json::array(one.addresses.begin(), one.addresses.end())}});
   }
   boost::json::array others;
   for (const auto& [fabric, other] : other_fabrics()) {
@@ -208,7 +216,7 @@ boost::json::object Fence::view(std::string_view name) const {
   }
   const std::vector<std::string> found = problems();
   return {{"fabric", fabric_text(own_.fabric)},
-          {"managers", boost::json::array{std::move(own)}},
+          {"managers", std::move(managers)},
           {"other_fabrics", std::move(others)},
           {"adopted_fabrics", std::move(adopted)},
           {"problems", boost::json::array(found.begin(), found.end())}};

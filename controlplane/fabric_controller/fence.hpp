@@ -82,7 +82,9 @@ public:
   [[nodiscard]] std::size_t others() const;
   /// Sentences for the operator: what is wrong, and what to do.
   [[nodiscard]] std::vector<std::string> problems() const;
-  [[nodiscard]] boost::json::object view(std::string_view name) const;
+  /// For GET /api/v1/managers: this manager, of that name, and those that stand by.
+  [[nodiscard]] boost::json::object view(std::string_view name,
+                                         const std::vector<api::StandbyPlace>& standbys) const;
 
   // ---- the operator ----
 

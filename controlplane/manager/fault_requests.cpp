@@ -101,7 +101,10 @@ void Manager::rebalance(const api::Caller& /*caller*/, const bool& dry_run, api:
 
 void Manager::view_managers(const api::Caller& /*caller*/, const api::Nothing& /*request*/,
                             api::Reply reply) {
-  reply({200, fence_.view(settings_.name), 0});
+  reply({200,
+         fence_.view(settings_.name,
+                     settings_.standbys ? settings_.standbys() : std::vector<api::StandbyPlace>{}),
+         0});
 }
 
 void Manager::adopt_fabric(const api::Caller& /*caller*/, const api::AdoptRequest& request,

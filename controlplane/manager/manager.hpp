@@ -109,6 +109,8 @@ namespace tributary::manager {
 
 struct Settings {
   std::string name = "fabric";
+  /// Managers that stand by now; null: none can.
+  std::function<std::vector<api::StandbyPlace>()> standbys{};
   /// Random, new each time the manager starts; 0 when the epoch of this start is not stored.
   std::uint64_t boot = 0;
   /// The job of callers without a token; "": they have none.

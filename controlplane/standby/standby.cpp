@@ -9,19 +9,19 @@
 namespace tributary::standby {
 
 std::string Standby::not_leading_because() {
-  const std::optional<LeaderPlace> leader = leadership_.leader();
+  const std::optional<LeaderPlace> leader = who_leads_();
   return leader ? fmt::format("this manager, \"{}\", stands by; \"{}\" leads, at {}", name_,
                               leader->name, leader->url)
                 : fmt::format("this manager, \"{}\", stands by; no manager leads now", name_);
 }
 
 std::string Standby::leader_url() {
-  const std::optional<LeaderPlace> leader = leadership_.leader();
+  const std::optional<LeaderPlace> leader = who_leads_();
   return leader ? leader->url : std::string();
 }
 
 std::string Standby::leader_address() {
-  const std::optional<LeaderPlace> leader = leadership_.leader();
+  const std::optional<LeaderPlace> leader = who_leads_();
   return leader ? leader->switches : std::string();
 }
 

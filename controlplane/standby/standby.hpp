@@ -1,7 +1,7 @@
 // What a manager that does not lead answers: hosts get 421 with the leader's address, switches a
 // rejection with it. It has no records, and changes nothing.
 //
-//   Standby standby("fm2", leadership, manager::Manager::all_routes());
+//   Standby standby("fm2", who_leads, manager::Manager::all_routes());
 //   southbound::ChannelServer channels(io, standby, settings);
 //   rest::Server rest(io, settings, standby);
 //
@@ -13,7 +13,6 @@
 
 #include "controlplane/api/service.hpp"
 #include "controlplane/southbound/protocol/channel_sink.hpp"
-#include "controlplane/standby/leadership.hpp"
 
 #include <functional>
 #include <memory>
@@ -25,11 +24,20 @@
 
 namespace tributary::standby {
 
+/// The manager that leads, and where it is reached.
+struct LeaderPlace {
+  std::string name;     ///< of its configuration
+  std::string url;      ///< of its HTTP API, as clients have it in their lists
+  std::string switches; ///< its address for switches, as they have it in their lists
+};
+/// Nothing while none leads, or it is not known.
+using WhoLeads = std::function<std::optional<LeaderPlace>()>;
+
 class Standby final : public api::Service, public southbound::protocol::ChannelSink {
 public:
-  /// `name`: of this manager. `routes`: of the API. Both others outlive it.
-  Standby(std::string name, const Leadership& leadership, std::span<const api::Route> routes)
-      : name_(std::move(name)), leadership_(leadership), routes_(routes) {}
+  /// `name`: of this manager. `routes`: of the API; they outlive it.
+  Standby(std::string name, WhoLeads who_leads, std::span<const api::Route> routes)
+      : name_(std::move(name)), who_leads_(std::move(who_leads)), routes_(routes) {}
 
   // ---- api::Service ----
 
@@ -62,7 +70,7 @@ private:
   [[nodiscard]] api::Answer misdirected();
 
   std::string name_;
-  const Leadership& leadership_;
+  WhoLeads who_leads_;
   std::span<const api::Route> routes_;
 };
 

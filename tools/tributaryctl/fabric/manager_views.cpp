@@ -8,13 +8,18 @@ namespace tributary::cli {
 
 std::string managers_view(const Entry& all, const terminal::Display& display) {
   std::string out = fmt::format("fabric {}\n", all.text("fabric"));
-  Table managers({{"NAME"}, {"ROLE"}, {"EPOCH", right}, {"SUPERSEDED BY", right}});
+  Table managers({{"NAME"},
+                  {"ROLE"},
+                  {"EPOCH", right},
+                  {"SUPERSEDED BY", right, 2},
+                  {"ADDRESSES", left, 1, 20}});
   for (const Entry& manager : all.entries("managers")) {
     const std::string role = manager.text("role");
     managers.add({{manager.text("name")},
                   {role, role == "superseded" ? Style::bad : Style::good},
                   {manager.text("epoch")},
-                  {manager.text("superseded_by")}});
+                  {manager.text("superseded_by")},
+                  {manager.joined("addresses")}});
   }
   out += managers.text(display);
   Table others({{"OTHER FABRIC"}, {"EPOCH", right}, {"REJECTED SWITCHES", left, 0, 20}});

@@ -298,6 +298,18 @@ TEST_F(FenceTest, an_agreement_that_cannot_be_stored_is_not_in_effect_before_it_
   EXPECT_EQ(role(), "leader");
 }
 
+TEST_F(FenceTest, managers_that_stand_by_are_listed) {
+  Settings settings;
+  settings.standbys = [] { return std::vector<api::StandbyPlace>{{"fm2", {"https://fm2:7580"}}}; };
+  World other(settings);
+  Given given;
+  other.manager->ask<&Manager::view_managers>(administrator, {}, given.reply());
+  const boost::json::value& standby = given.body().at("managers").at(1);
+  EXPECT_EQ(standby.at("name").as_string(), "fm2");
+  EXPECT_EQ(standby.at("role").as_string(), "standby");
+  EXPECT_EQ(standby.at("addresses").at(0).as_string(), "https://fm2:7580");
+}
+
 TEST_F(FenceTest, only_an_administrator_adopts) {
   connect_after("stranger", {theirs, 9, 1});
   Given given;

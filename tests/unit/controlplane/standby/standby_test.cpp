@@ -17,12 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-class FakeLeadership final : public Leadership {
-public:
-  [[nodiscard]] std::optional<LeaderPlace> leader() const override { return now; }
-  std::optional<LeaderPlace> now = LeaderPlace{"fm1", "https://fm1:7580", "fm1:7581"};
-};
-
 class StandbyTest : public testing::Test {
 protected:
   static constexpr std::array<api::Route, 2> routes{
@@ -34,8 +28,8 @@ protected:
     return given.value();
   }
 
-  FakeLeadership leadership;
-  Standby standby{"fm2", leadership, routes};
+  std::optional<LeaderPlace> leader = LeaderPlace{"fm1", "https://fm1:7580", "fm1:7581"};
+  Standby standby{"fm2", [this] { return leader; }, routes};
 };
 
 TEST_F(StandbyTest, names_the_leader_to_every_request) {
@@ -60,7 +54,7 @@ TEST_F(StandbyTest, rejects_switches_and_names_the_leader_to_them) {
 }
 
 TEST_F(StandbyTest, says_that_none_leads_when_that_is_so) {
-  leadership.now.reset();
+  leader.reset();
   const api::Answer answer = ask(routes[0]);
   EXPECT_EQ(answer.status, 421U);
   EXPECT_FALSE(answer.body.as_object().contains("leader"));
