@@ -3,6 +3,7 @@
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
 #include "lib/service/log.hpp"
@@ -11,6 +12,7 @@
 #include <boost/json/object.hpp>
 
 #include <csignal>
+#include <memory>
 
 namespace {
 
@@ -50,7 +52,9 @@ void run(const service::Options& options) {
                                  // end the process
   const fabricd::Config config = fabricd::parse_file(options.config_file);
   service::set_log_level(options.log_level.empty() ? config.manager.log_level : options.log_level);
-  fabricd::FabricProcess(config, !options.log_level.empty()).run();
+  fabricd::FabricProcess(config, std::make_unique<store::SqliteStore>(config.store.file),
+                         !options.log_level.empty())
+      .run();
 }
 
 } // namespace

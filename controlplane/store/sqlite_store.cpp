@@ -1,11 +1,11 @@
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 
+#include "controlplane/record_text/allocation_form.hpp"
+#include "controlplane/record_text/tree_form.hpp"
 #include "controlplane/records/soundness.hpp"
-#include "controlplane/store/allocation_form.hpp"
 #include "controlplane/store/lock_file.hpp"
 #include "controlplane/store/schema.hpp"
 #include "controlplane/store/sqlite.hpp"
-#include "controlplane/store/tree_form.hpp"
 #include "lib/net/file_descriptor.hpp"
 
 #include <fmt/format.h>
@@ -122,7 +122,8 @@ public:
   void operator()(const records::JobRecord& j) {
     const auto hosts = text_of(j.hosts);
     const auto vnis = text_of(j.vnis);
-    const auto allocation = j.allocation ? std::optional(encode(*j.allocation)) : std::nullopt;
+    const auto allocation =
+        j.allocation ? std::optional(record_text::encode(*j.allocation)) : std::nullopt;
     job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.deleting, hosts, vnis,
              allocation);
   }
@@ -138,7 +139,7 @@ public:
                 m.takes.payload);
   }
   void operator()(const records::TreeRecord& t) {
-    const std::string form = encode(t.form);
+    const std::string form = record_text::encode(t.form);
     tree_.run(t.number.value, t.group.value, t.index, form);
   }
   void operator()(const records::AddressRecord& a) { address_.run(a.space, a.next); }
@@ -288,7 +289,7 @@ std::optional<records::Allocation> allocation_at(const Statement& row, int colum
     return std::nullopt;
   }
   try {
-    return decode_allocation(row.text(column));
+    return record_text::decode_allocation(row.text(column));
   } catch (const std::exception& wrong) {
     damaged.push_back(fmt::format("allocation of job {}: {}", row.text(0), wrong.what()));
     return std::nullopt;
@@ -357,7 +358,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
               all.trees.push_back({TreeNumber{number_at<std::uint16_t>(row, 0)},
                                    records::GroupId{number_at<std::uint64_t>(row, 1)},
                                    number_at<std::uint32_t>(row, 2),
-                                   decode_tree_form(row.text(3))});
+                                   record_text::decode_tree_form(row.text(3))});
             });
   read_rows(db, "address", "SELECT space, next FROM addresses ORDER BY 1", damaged,
             [&](const Statement& row) {
@@ -451,7 +452,7 @@ void erase_all_but(Database& db, const records::Snapshot& kept) {
 
 } // namespace
 
-struct Store::Open {
+struct SqliteStore::Open {
   explicit Open(const std::filesystem::path& path)
       : file(path), lock(path.string() + ".lock"), held(prepared(path)) {}
 
@@ -474,9 +475,10 @@ struct Store::Open {
   bool epoch_is_stored = true;
   std::string failure;
   std::optional<Writer> writer;
+  std::optional<SoleLeadership> leadership;
 };
 
-void Store::Open::expect_in_place() {
+void SqliteStore::Open::expect_in_place() {
   const std::string log_file = file.string() + "-wal";
   const auto found = identity_of(log_file);
   log = log ? log : found;
@@ -490,7 +492,7 @@ void Store::Open::expect_in_place() {
   }
 }
 
-void Store::Open::with_room(const StoreOptions& options) {
+void SqliteStore::Open::with_room(const StoreOptions& options) {
   Database& db = database.emplace(file);
   db.execute("PRAGMA busy_timeout = 5000");
   check_format(db, file);
@@ -508,7 +510,7 @@ void Store::Open::with_room(const StoreOptions& options) {
   transaction.commit();
 }
 
-void Store::Open::without_room() {
+void SqliteStore::Open::without_room() {
   Database& db = database.emplace(file);
   db.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL;"
              "PRAGMA journal_size_limit = 67108864");
@@ -517,7 +519,7 @@ void Store::Open::without_room() {
   epoch_is_stored = false;
 }
 
-Store::Store(const std::filesystem::path& file, const StoreOptions& options)
+SqliteStore::SqliteStore(const std::filesystem::path& file, const StoreOptions& options)
     : open_(std::make_unique<Open>(file)) {
   try {
     open_->with_room(options);
@@ -529,18 +531,19 @@ Store::Store(const std::filesystem::path& file, const StoreOptions& options)
     open_->without_room();
   }
   open_->writer.emplace(*open_->database);
+  open_->leadership.emplace(open_->epoch);
 }
 
-Store::~Store() = default;
-Store::Store(Store&&) noexcept = default;
-Store& Store::operator=(Store&&) noexcept = default;
+SqliteStore::~SqliteStore() = default;
+SqliteStore::SqliteStore(SqliteStore&&) noexcept = default;
+SqliteStore& SqliteStore::operator=(SqliteStore&&) noexcept = default;
 
-std::uint64_t Store::epoch() const { return open_->epoch; }
-const std::string& Store::failure() const { return open_->failure; }
+std::uint64_t SqliteStore::epoch() const { return open_->epoch; }
+const std::string& SqliteStore::failure() const { return open_->failure; }
 
-records::Snapshot Store::load() { return read_all(*open_->database, open_->epoch); }
+records::Snapshot SqliteStore::load() { return read_all(*open_->database, open_->epoch); }
 
-records::Snapshot Store::load_sound() {
+records::Snapshot SqliteStore::load_sound() {
   Database& db = *open_->database;
   records::Snapshot all = load();
   for (std::string& taken : records::take_out_unsound(all)) {
@@ -563,7 +566,7 @@ records::Snapshot Store::load_sound() {
   return all;
 }
 
-void Store::apply(std::span<const records::Change> changes) {
+void SqliteStore::apply(std::span<const records::Change> changes) {
   if (changes.empty()) {
     return;
   }
@@ -580,6 +583,7 @@ void Store::apply(std::span<const records::Change> changes) {
   open_->failure.clear();
 }
 
-void Store::expect_in_place() { open_->expect_in_place(); }
+void SqliteStore::expect_in_place() { open_->expect_in_place(); }
+Leadership& SqliteStore::leadership() { return *open_->leadership; }
 
 } // namespace tributary::store
