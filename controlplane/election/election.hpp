@@ -32,6 +32,7 @@
 // Pure.
 #pragma once
 
+#include "controlplane/store/leadership.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -124,7 +125,7 @@ struct Done {};
 using Answer = std::variant<NoAnswer, Granted, Entered, Renewed, Sight, Won, Lost, Done>;
 
 enum class Role : std::uint8_t { standby, leader, over };
-enum class Standing : std::uint8_t { standby, leads, suspended, over };
+using store::Standing;
 
 class Election {
 public:

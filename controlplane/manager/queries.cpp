@@ -92,6 +92,16 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
       {"tributary_computations_failed", counter, "Computations that failed; the log has the cause.",
        background_.failed()},
       {"tributary_store_failing", gauge, "1 while changes cannot be stored.", store_.is_failing()},
+      {"tributary_store_writes", counter, "Writes to the store.", store_.writes()},
+      {"tributary_store_confirmations", counter,
+       "Questions to the store whether this manager leads.", store_.confirmations()},
+      {"tributary_store_write_longest_seconds", gauge,
+       "The longest write or question to the store since the start.", store_.longest_write_ns(),
+       Unit::nanoseconds},
+      {"tributary_manager_suspended", gauge, "1 while it is not known whether this manager leads.",
+       store_.is_suspended()},
+      {"tributary_manager_suspensions", counter,
+       "Times at which it was not known whether this manager leads.", store_.suspensions()},
       {"tributary_switches_turned_away", gauge,
        "1 while there are no descriptors for more switches.", !sessions_.rejection().empty()},
   };
@@ -99,6 +109,9 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
 }
 
 std::string Manager::not_ready_because() {
+  if (store_.is_suspended()) {
+    return store_.suspension();
+  }
   if (store_.is_failing()) {
     return store_.failure();
   }

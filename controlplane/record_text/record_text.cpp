@@ -415,6 +415,15 @@ records::Snapshot RecordMap::snapshot() const {
   return all;
 }
 
+std::vector<std::string> RecordMap::keys() const {
+  std::vector<std::string> keys;
+  keys.reserve(records_.size());
+  for (const auto& [key, record] : records_) {
+    keys.push_back(key);
+  }
+  return keys;
+}
+
 std::vector<std::string> RecordMap::unreadable() const {
   std::vector<std::string> keys;
   for (const auto& [key, record] : records_) {

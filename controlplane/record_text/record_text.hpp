@@ -64,6 +64,7 @@ public:
   [[nodiscard]] std::size_t size() const { return records_.size(); }
   /// With `set_aside` and `topology_is_damaged`. The epoch is the caller's to set.
   [[nodiscard]] records::Snapshot snapshot() const;
+  [[nodiscard]] std::vector<std::string> keys() const;
   /// Keys of unreadable records.
   [[nodiscard]] std::vector<std::string> unreadable() const;
 

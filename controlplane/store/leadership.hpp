@@ -5,16 +5,20 @@
 //   leadership.epoch()          constant while it leads; goes into every channel to a switch
 //   leadership.follow(f)        f() when the standing may have changed; ask `standing` then
 //
+//   standby                     follows, and waits for the lead
+//     |
+//     v
 //   leads  <-->  suspended      no answer of the store for a while, or the lease has ended by the
 //     |              |          clock that also runs during sleep; views only, until it is known
 //     +--> over <----+          another manager leads, or may; the process steps down
 //
-// A manager whose store is a file leads as long as it runs (SoleLeadership). With etcd it leads
-// once the object exists (controlplane/etcd/store.hpp): a standby has none.
+// A manager whose store is a file leads as long as it runs (SoleLeadership). With etcd:
+// controlplane/etcd/member.hpp.
 //
-// All functions: any thread.
+// All functions: any thread, unless they say otherwise.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,11 +27,12 @@
 
 namespace tributary::store {
 
-enum class Standing : std::uint8_t { leads, suspended, over };
+enum class Standing : std::uint8_t { standby, leads, suspended, over };
 
 /// "leads"
 [[nodiscard]] constexpr std::string_view name_of(Standing standing) {
   switch (standing) {
+  case Standing::standby: return "standby";
   case Standing::leads: return "leads";
   case Standing::suspended: return "suspended";
   case Standing::over: return "over";
@@ -53,8 +58,9 @@ public:
 
   /// As of now by the clock: true also in the first instant after the process was stopped.
   [[nodiscard]] virtual Standing standing() const = 0;
-  /// Why it does not lead now; "" while it does.
+  /// Why it is suspended or over; "" otherwise.
   [[nodiscard]] virtual std::string reason() const = 0;
+  /// Of its own leadership; constant while it lasts, and higher than of all before. 0: none yet.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
 
   /// Replaces the previous function. It is called on a thread of the leadership, and has to return
@@ -63,9 +69,12 @@ public:
   /// The manager's turns go on. A leader that has not said so for some seconds does not renew its
   /// lease, so that another one takes over.
   virtual void progressed() = 0;
-  /// Gives the lead up after the writes that are under way; its standing is `over` then. For a
-  /// while only the named manager takes it, if there is one with this name; "": any.
+  /// Gives the lead up: another takes it within milliseconds instead of after a lease. Returns when
+  /// its standing is `over`, or after a second. For a while only the named manager takes it; "":
+  /// any. The thread of the store, after the last write; nothing may be answered after it.
   virtual void resign(const std::string& successor) = 0;
+  /// The process ends: a write whose outcome is not known by then fails.
+  virtual void ends_within(std::chrono::milliseconds limit) = 0;
   /// As last seen; empty where no other manager can lead.
   [[nodiscard]] virtual std::vector<RegisteredManager> managers() const = 0;
 };
@@ -81,6 +90,7 @@ public:
   void progressed() override {}
   /// No other could lead: has no effect.
   void resign(const std::string& /*successor*/) override {}
+  void ends_within(std::chrono::milliseconds /*limit*/) override {}
   [[nodiscard]] std::vector<RegisteredManager> managers() const override { return {}; }
 
 private:

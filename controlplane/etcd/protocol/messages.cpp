@@ -261,13 +261,12 @@ Request compact_request(Revision revision) {
   return {"/v3/kv/compaction", json::object{{"revision", text_of(revision)}}};
 }
 
-Request watch_request(const Keys& keys, Revision from) {
+Request watch_request(std::string_view key, std::string_view end, Revision from) {
   return {"/v3/watch",
-          json::object{{"create_request",
-                        json::object{{"key", to_base64(keys.of(""))},
-                                     {"range_end", to_base64(record_text::end_of(keys.prefix()))},
-                                     {"start_revision", text_of(from)},
-                                     {"progress_notify", true}}}}};
+          json::object{{"create_request", json::object{{"key", to_base64(key)},
+                                                       {"range_end", to_base64(end)},
+                                                       {"start_revision", text_of(from)},
+                                                       {"progress_notify", true}}}}};
 }
 
 LeaseAnswer lease_answer(const json::object& body) {

@@ -47,6 +47,8 @@ public:
   /// `Keys("/p").of("leader")` is "/p/leader".
   [[nodiscard]] std::string of(std::string_view name) const;
   [[nodiscard]] std::string record(std::string_view key) const;
+  /// The first key behind all of the fabric.
+  [[nodiscard]] std::string end() const { return record_text::end_of(prefix_); }
   /// The part below "record/", or nothing for another key.
   [[nodiscard]] std::optional<std::string_view> record_of(std::string_view key) const;
 
@@ -141,8 +143,8 @@ struct RangeAnswer {
 [[nodiscard]] Request revoke_request(LeaseId lease);
 [[nodiscard]] Request authenticate_request(std::string_view user, std::string_view password);
 [[nodiscard]] Request compact_request(Revision revision);
-/// All changes below the prefix from this revision on.
-[[nodiscard]] Request watch_request(const Keys& keys, Revision from);
+/// All changes of keys from `key` to before `end`, from this revision on.
+[[nodiscard]] Request watch_request(std::string_view key, std::string_view end, Revision from);
 
 /// Of grant_request and renew_request; `lease` 0 and no time: it does not exist.
 struct LeaseAnswer {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tributary::etcd {
@@ -59,6 +60,7 @@ public:
 
   [[nodiscard]] Revision revision() const { return revision_; }
   [[nodiscard]] const record_text::RecordMap& records() const { return records_; }
+  [[nodiscard]] record_text::RecordMap take_records() { return std::exchange(records_, {}); }
   [[nodiscard]] const std::optional<KeyValue>& leader() const { return leader_; }
   /// Registered managers, by name.
   [[nodiscard]] std::vector<ManagerValue> managers() const;
