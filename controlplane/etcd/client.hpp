@@ -40,6 +40,8 @@
 
 namespace tributary::etcd {
 
+using namespace protocol; // this room speaks nothing else
+
 struct Endpoint {
   bool tls = false;
   net::HostPort place;

@@ -157,7 +157,7 @@ std::uint64_t Member::epoch() const {
 }
 
 void Member::follow(std::function<void()> changed) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(following_);
   changed_ = std::move(changed);
 }
 
@@ -400,17 +400,16 @@ void Member::works_again() {
 }
 
 void Member::notify() {
-  std::function<void()> changed;
   {
     const std::scoped_lock lock(mutex_);
     const Standing standing = standing_locked();
-    if (standing == std::exchange(notified_, standing) && !failure_) {
+    if (standing == std::exchange(notified_, standing)) {
       return;
     }
-    changed = changed_;
   }
-  if (changed) {
-    changed();
+  const std::scoped_lock lock(following_);
+  if (changed_) {
+    changed_();
   }
 }
 

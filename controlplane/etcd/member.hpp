@@ -153,8 +153,10 @@ private:
   std::string fabric_;
   std::vector<ManagerValue> managers_;
   std::optional<election::LeaderKey> leader_;
-  std::function<void()> changed_;
   store::Standing notified_ = store::Standing::standby;
+
+  std::mutex following_; ///< held while `changed_` runs or is replaced
+  std::function<void()> changed_;
 
   std::thread thread_;
 };

@@ -3,6 +3,7 @@
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/standby.hpp"
 #include "controlplane/store/sqlite_store.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
@@ -52,9 +53,14 @@ void run(const service::Options& options) {
                                  // end the process
   const fabricd::Config config = fabricd::parse_file(options.config_file);
   service::set_log_level(options.log_level.empty() ? config.manager.log_level : options.log_level);
-  fabricd::FabricProcess(config, std::make_unique<store::SqliteStore>(config.store.file),
-                         !options.log_level.empty())
-      .run();
+  const bool keeps_log_level = !options.log_level.empty();
+  if (!config.store.etcd.empty()) {
+    return fabricd::run_with_etcd(config, keeps_log_level);
+  }
+  static_cast<void>(fabricd::FabricProcess(config,
+                                           std::make_unique<store::SqliteStore>(config.store.file),
+                                           keeps_log_level)
+                        .run());
 }
 
 } // namespace

@@ -160,6 +160,9 @@ public:
   std::size_t largest_operations = 0; ///< of all transactions so far
   std::size_t largest_bytes = 0;
 
+  /// The tokens of users expire.
+  void change_token() { token_ += '1'; }
+
   // ---- JSON ----
 
   /// Throws Error as the server does. `token`: of the Authorization header.
@@ -262,7 +265,8 @@ public:
   }
   static std::string bytes_at(const boost::json::object& object, std::string_view name) {
     const auto* const found = object.if_contains(name);
-    return found == nullptr ? std::string() : etcd::from_base64(found->as_string()).value();
+    return found == nullptr ? std::string()
+                            : etcd::protocol::from_base64(found->as_string()).value();
   }
   static std::int64_t integer_at(const boost::json::object& object, std::string_view name) {
     const auto* const found = object.if_contains(name);
@@ -343,12 +347,12 @@ private:
     return object;
   }
   static boost::json::object json_of(const std::string& key, const Entry& entry) {
-    boost::json::object object{{"key", etcd::to_base64(key)},
+    boost::json::object object{{"key", etcd::protocol::to_base64(key)},
                                {"mod_revision", std::to_string(entry.changed)}};
     if (entry.created != 0) {
       object["create_revision"] = std::to_string(entry.created);
       object["version"] = std::to_string(entry.version);
-      object["value"] = etcd::to_base64(entry.value);
+      object["value"] = etcd::protocol::to_base64(entry.value);
     }
     if (entry.lease != 0) {
       object["lease"] = std::to_string(entry.lease);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 namespace {
 
 constexpr std::string_view digits =
@@ -70,4 +70,4 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 /// Nothing when the text is not base64 with its padding.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 Commit::Commit(Keys keys, Fence fence, std::uint64_t sequence, std::vector<Part> parts)
     : keys_(std::move(keys)), fence_(std::move(fence)), sequence_(sequence),
@@ -106,4 +106,4 @@ void Commit::failed(const Failure& failure) {
   pauses_ = true;
 }
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 /// The right to write: a key that has to be as it was made.
 struct Fence {
@@ -78,4 +78,4 @@ private:
   Failure failure_;
 };
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 namespace json = boost::json;
 
@@ -371,4 +371,4 @@ Request resign_request(const Keys& keys, Revision created, LeaseId lease,
   return transaction.request();
 }
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

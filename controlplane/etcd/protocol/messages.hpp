@@ -31,7 +31,7 @@
 #include <variant>
 #include <vector>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 using election::LeaseId;
 using election::Revision;
@@ -183,4 +183,4 @@ struct ManagerValue {
 [[nodiscard]] Request resign_request(const Keys& keys, Revision created, LeaseId lease,
                                      std::string_view successor);
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 using record_text::end_of;
 using record_text::Erase;
@@ -175,4 +175,4 @@ std::vector<Part> parts_of(std::span<const records::Change> changes, const Limit
   return packer.take();
 }
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

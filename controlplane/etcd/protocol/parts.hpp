@@ -24,7 +24,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 struct Limits {
   /// Two of etcd's 128 are the manager's own.
@@ -46,4 +46,4 @@ public:
 [[nodiscard]] std::vector<Part> parts_of(std::span<const records::Change> changes,
                                          const Limits& limits = {});
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

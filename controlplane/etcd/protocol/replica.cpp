@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 namespace json = boost::json;
 
@@ -112,4 +112,4 @@ std::vector<ManagerValue> Replica::managers() const {
   return all;
 }
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 
 struct WatchEvent {
   bool erased = false;
@@ -75,4 +75,4 @@ private:
   std::map<std::string, std::string, std::less<>> managers_; ///< values, by key
 };
 
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

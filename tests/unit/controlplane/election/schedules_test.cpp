@@ -31,16 +31,16 @@ using Kind = Call::Kind;
 using Operation = EtcdModel::Operation;
 using Condition = EtcdModel::Compare;
 
-constexpr std::uint64_t ms = ns_per_ms;
-constexpr Timing timing{.lease_ns = 300 * ms,
-                        .renew_ns = 20 * ms,
-                        .silence_ns = 50 * ms,
-                        .retry_ns = 10 * ms,
-                        .look_ns = 100 * ms,
-                        .stuck_ns = 200 * ms,
-                        .name_ns = 100 * ms};
-constexpr std::uint64_t faults_end = 900 * ms;
-constexpr std::uint64_t end = 2'200 * ms;
+constexpr std::uint64_t unit = ns_per_ms; // of a tenth of real times
+constexpr Timing timing{.lease_ns = 300 * unit,
+                        .renew_ns = 20 * unit,
+                        .silence_ns = 50 * unit,
+                        .retry_ns = 10 * unit,
+                        .look_ns = 100 * unit,
+                        .stuck_ns = 200 * unit,
+                        .name_ns = 100 * unit};
+constexpr std::uint64_t faults_end = 900 * unit;
+constexpr std::uint64_t end = 2'200 * unit;
 
 Operation read(const char* key) { return {.kind = Operation::Kind::range, .key = key}; }
 Operation put(const std::string& key, const std::string& value, std::int64_t lease = 0) {
@@ -74,17 +74,17 @@ class Schedule {
 public:
   explicit Schedule(std::uint64_t seed) : random_(seed) {
     loss_percent_ = below(3) == 0 ? below(30) : 0;
-    most_delay_ = (below(4) == 0 ? 60 : 3) * ms;
+    most_delay_ = (below(4) == 0 ? 60 : 3) * unit;
     may_depose_ = below(3) == 0;
     managers_.resize(2 + below(2));
     for (std::size_t i = 0; i < managers_.size(); ++i) {
       start(i);
-      at(below(200 * ms), [this, i] { next_fault(i); });
+      at(below(200 * unit), [this, i] { next_fault(i); });
     }
     // An outage of etcd for all.
     if (below(3) == 0) {
       away_from_ = below(faults_end);
-      away_to_ = away_from_ + below(400 * ms);
+      away_to_ = away_from_ + below(400 * unit);
     }
   }
 
@@ -138,7 +138,7 @@ private:
     one = {};
     one.generation = generation;
     one.instance = std::to_string(i) + "." + std::to_string(generation);
-    one.offset = below(1'000'000) * ms;
+    one.offset = below(1'000'000) * unit;
     one.rate_per_mille = 970 + below(61);
     one.election = std::make_unique<Election>(timing, std::to_string(i), one.instance, clock(one));
     one.seen = etcd_.history().size();
@@ -175,7 +175,7 @@ private:
       if (is_lost()) {
         continue;
       }
-      at(delay() + copy * below(200 * ms), [this, request, finish, copy] {
+      at(delay() + copy * below(200 * unit), [this, request, finish, copy] {
         const bool happened = request();
         if (happened && copy == 0 && !is_lost()) {
           at(delay(), [finish] { finish(true); });
@@ -184,7 +184,7 @@ private:
     }
   }
   [[nodiscard]] bool is_faulty() const { return now_ < faults_end; }
-  std::uint64_t delay() { return is_faulty() ? 1 + below(most_delay_) : ms; }
+  std::uint64_t delay() { return is_faulty() ? 1 + below(most_delay_) : unit; }
   bool is_lost() {
     return (now_ >= away_from_ && now_ < away_to_) || (is_faulty() && below(100) < loss_percent_);
   }
@@ -198,7 +198,7 @@ private:
     case 0: start(i); break; // kill -9
     case 1:
     case 2: {
-      one.paused_to = now_ + below(400 * ms);
+      one.paused_to = now_ + below(400 * unit);
       const std::uint64_t generation = one.generation;
       at(one.paused_to - now_, [this, i, generation] {
         Manager& again = managers_[i];
@@ -211,7 +211,7 @@ private:
       });
       break;
     }
-    case 3: one.hung_to = now_ + below(600 * ms); break;
+    case 3: one.hung_to = now_ + below(600 * unit); break;
     case 4:
       if (may_depose_ && one.election->leader()) {
         one.election->depose(one.election->leader()->lease);
@@ -222,7 +222,7 @@ private:
         one.election->resign(std::to_string(below(managers_.size())));
       }
     }
-    at(below(300 * ms), [this, i] { next_fault(i); });
+    at(below(300 * unit), [this, i] { next_fault(i); });
   }
 
   /// Turns, and the watch.
@@ -249,7 +249,7 @@ private:
       work(i);
       wake(i);
     }
-    at(10 * ms, [this, i, generation] { tick(i, generation); });
+    at(10 * unit, [this, i, generation] { tick(i, generation); });
   }
 
   void wake(std::size_t i) {

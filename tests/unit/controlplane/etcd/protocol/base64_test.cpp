@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 namespace {
 
 TEST(base64, is_that_of_the_rfc_in_both_directions) {
@@ -32,4 +32,4 @@ TEST(base64, refuses_what_it_did_not_write) {
 }
 
 } // namespace
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

@@ -13,12 +13,12 @@
 namespace tributary::test {
 namespace {
 
-using etcd::Commit;
-using etcd::Failure;
-using etcd::Fence;
-using etcd::Keys;
-using etcd::Reply;
-using etcd::Request;
+using etcd::protocol::Commit;
+using etcd::protocol::Failure;
+using etcd::protocol::Fence;
+using etcd::protocol::Keys;
+using etcd::protocol::Reply;
+using etcd::protocol::Request;
 using State = Commit::State;
 
 const Keys keys{"/tributary/fabric"};
@@ -35,10 +35,11 @@ protected:
       model.revoke(old->lease);
     }
     const std::int64_t lease = model.grant(3 * ns_per_second);
-    const auto sight = etcd::sight_of(etcd::transaction_answer(body(etcd::look_request(keys))));
+    const auto sight = etcd::protocol::sight_of(
+        etcd::protocol::transaction_answer(body(etcd::protocol::look_request(keys))));
     const Request request =
-        etcd::campaign_request(keys, {.name = "a", .instance = "1"}, lease, sight);
-    const auto answer = etcd::transaction_answer(body(request));
+        etcd::protocol::campaign_request(keys, {.name = "a", .instance = "1"}, lease, sight);
+    const auto answer = etcd::protocol::transaction_answer(body(request));
     ASSERT_TRUE(answer.succeeded);
     fence = {"leader", answer.revision, std::to_string(sight.epoch + 1)};
     sequence = 0;
@@ -50,12 +51,12 @@ protected:
     try {
       return model.call(request.path, request.body);
     } catch (const EtcdModel::Error& error) {
-      return etcd::failure_of(400, boost::json::serialize(boost::json::object{
-                                       {"error", error.what()}, {"code", error.code}}));
+      return etcd::protocol::failure_of(400, boost::json::serialize(boost::json::object{
+                                                 {"error", error.what()}, {"code", error.code}}));
     }
   }
   Commit begin(std::span<const records::Change> changes, std::size_t operations = 126) {
-    return {keys, fence, sequence, etcd::parts_of(changes, {.operations = operations})};
+    return {keys, fence, sequence, etcd::protocol::parts_of(changes, {.operations = operations})};
   }
   State run(Commit& commit) {
     while (commit.state() == State::running) {
@@ -111,7 +112,7 @@ TEST_F(CommitTest, a_request_that_arrives_late_changes_nothing) {
   ASSERT_EQ(run(first), State::done);
   Commit second = begin(std::vector<records::Change>{records::AddressRecord{"trees", 2}});
   ASSERT_EQ(run(second), State::done);
-  EXPECT_FALSE(etcd::transaction_answer(body(late)).succeeded);
+  EXPECT_FALSE(etcd::protocol::transaction_answer(body(late)).succeeded);
   EXPECT_EQ(stored().addresses.at(0).next, 2U) << "a later write was undone";
 }
 
@@ -125,7 +126,7 @@ TEST_F(CommitTest, a_manager_that_was_replaced_is_fenced_and_stores_nothing) {
   EXPECT_TRUE(stored().groups.empty());
   // Also without another leader: its lease is over.
   model.revoke(model.find(keys.of("leader"))->lease);
-  Commit orphan(keys, old, 0, etcd::parts_of(whole_group(1, 2)));
+  Commit orphan(keys, old, 0, etcd::protocol::parts_of(whole_group(1, 2)));
   EXPECT_EQ(run(orphan), State::fenced);
 }
 

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tributary::etcd {
+namespace tributary::etcd::protocol {
 namespace {
 
 namespace json = boost::json;
@@ -194,4 +194,4 @@ TEST_F(CampaignTest, an_epoch_that_is_no_number_is_an_error_and_not_a_start_from
 }
 
 } // namespace
-} // namespace tributary::etcd
+} // namespace tributary::etcd::protocol

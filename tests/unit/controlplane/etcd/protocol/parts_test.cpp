@@ -13,9 +13,9 @@
 namespace tributary::test {
 namespace {
 
-using etcd::Limits;
-using etcd::Part;
-using etcd::parts_of;
+using etcd::protocol::Limits;
+using etcd::protocol::Part;
+using etcd::protocol::parts_of;
 
 std::string key_of(const record_text::Operation& operation) {
   return std::visit([](const auto& o) { return o.key; }, operation);
@@ -139,7 +139,7 @@ TEST(parts_of, a_record_that_is_larger_than_a_transaction_is_named) {
   try {
     static_cast<void>(parts_of(whole_group(1, 1, 400), {.operations = 126, .bytes = 10'000}));
     FAIL() << "it was cut";
-  } catch (const etcd::TooLarge& error) {
+  } catch (const etcd::protocol::TooLarge& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("group/0000000000000001"));
   }
 }

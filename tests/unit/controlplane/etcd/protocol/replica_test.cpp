@@ -14,13 +14,13 @@ namespace tributary::test {
 namespace {
 
 namespace json = boost::json;
-using etcd::Failure;
-using etcd::Keys;
-using etcd::Replica;
-using etcd::WatchAnswer;
-using etcd::WatchReader;
+using etcd::protocol::Failure;
+using etcd::protocol::Keys;
+using etcd::protocol::Replica;
+using etcd::protocol::WatchAnswer;
+using etcd::protocol::WatchReader;
 
-const Keys keys{"/p"};
+const Keys followed{"/p"};
 
 TEST(WatchReader, finds_messages_wherever_the_bytes_are_cut) {
   const std::string stream =
@@ -72,20 +72,21 @@ TEST(Replica, agrees_with_the_store_whenever_it_began_to_read) {
                   {{EtcdModel::Operation::Kind::put,
                     "/p/leader",
                     {},
-                    etcd::encode(etcd::ManagerValue{.name = "a", .instance = "1", .epoch = 1}),
+                    etcd::protocol::encode(
+                        etcd::protocol::ManagerValue{.name = "a", .instance = "1", .epoch = 1}),
                     lease},
                    {EtcdModel::Operation::Kind::put, "/p/commit", {}, "1/0"}},
                   {});
-    const etcd::Fence fence{"leader", etcd.revision(), "1"};
-    Replica replica(keys);
+    const etcd::protocol::Fence fence{"leader", etcd.revision(), "1"};
+    Replica replica(followed);
     std::uint64_t sequence = 0;
     std::size_t seen = 0;
     for (int write = 0; write < 30; ++write) {
       if (write == static_cast<int>(round % 30)) {
         replica.clear();
-        const auto all = etcd::range_answer(
-            etcd.call("/v3/kv/range", etcd::range_request(keys.of(""), "/p0", 0, 0).body));
-        for (const etcd::KeyValue& entry : all.found) {
+        const auto all = etcd::protocol::range_answer(etcd.call(
+            "/v3/kv/range", etcd::protocol::range_request(followed.of(""), "/p0", 0, 0).body));
+        for (const etcd::protocol::KeyValue& entry : all.found) {
           replica.add(entry);
         }
         replica.complete(all.revision);
@@ -93,9 +94,10 @@ TEST(Replica, agrees_with_the_store_whenever_it_began_to_read) {
       }
       const auto changes = random.next();
       expected.apply(changes);
-      etcd::Commit commit(keys, fence, sequence, etcd::parts_of(changes, {.operations = 7}));
-      while (commit.state() == etcd::Commit::State::running) {
-        const etcd::Request request = commit.request();
+      etcd::protocol::Commit commit(followed, fence, sequence,
+                                    etcd::protocol::parts_of(changes, {.operations = 7}));
+      while (commit.state() == etcd::protocol::Commit::State::running) {
+        const etcd::protocol::Request request = commit.request();
         commit.answered(etcd.call(request.path, request.body));
       }
       sequence = commit.sequence();
@@ -115,14 +117,15 @@ TEST(Replica, agrees_with_the_store_whenever_it_began_to_read) {
 TEST(Replica, knows_the_leader_and_the_registered_managers) {
   EtcdModel etcd;
   const std::int64_t lease = etcd.grant(3 * ns_per_second);
-  const std::string a = etcd::encode(etcd::ManagerValue{.name = "a", .instance = "1"});
+  const std::string a =
+      etcd::protocol::encode(etcd::protocol::ManagerValue{.name = "a", .instance = "1"});
   using Kind = EtcdModel::Operation::Kind;
   etcd.transact({},
                 {{Kind::put, "/p/manager/a", {}, a, lease},
                  {Kind::put, "/p/manager/b", {}, "of the future", 0},
                  {Kind::put, "/p/leader", {}, a, lease}},
                 {});
-  Replica replica(keys);
+  Replica replica(followed);
   WatchReader reader;
   const auto follow = [&] {
     for (const json::object& message : etcd.watch_messages(0, "/p/", "/p0")) {
