@@ -150,6 +150,7 @@ void Election::answered(TimeNs now, std::uint64_t number, const Answer& answer) 
   } else if (const auto* const won = std::get_if<Won>(&answer)) {
     lead(now, call.sight.epoch + 1, won->created);
   } else if (const auto* const lost = std::get_if<Lost>(&answer)) {
+    retry_at_ = now + timing_.retry_ns; // something else may be in the way, such as an import
     take_sight(now, call.sent, lost->sight);
   } else if (call.kind == Kind::resign) {
     end("it has resigned");

@@ -492,18 +492,19 @@ asio::awaitable<bool> Member::prepare() {
                        keys_.prefix(), seen.read.at(2)->value)});
       co_return false;
     }
-    if (format && format->value == format_version && seen.read.at(1)) {
-      const std::scoped_lock lock(mutex_);
-      fabric_ = seen.read.at(1)->value;
-      co_return true;
-    }
-    if (format) {
+    const auto& fabric = seen.read.at(1);
+    if (format && format->value != format_version) {
       fail({StoreError::Kind::other_version,
             fmt::format("the keys below {} in etcd have format version \"{}\", and this program "
                         "reads version {} only; run the tributary-fabricd that wrote them, or "
                         "configure another store.etcd_prefix",
                         keys_.prefix(), format->value, format_version)});
       co_return false;
+    }
+    if (format && fabric) {
+      const std::scoped_lock lock(mutex_);
+      fabric_ = fabric->value;
+      co_return true;
     }
     const Reply others = co_await election_client_.call(
         range_request(keys_.of(""), keys_.end(), 0, 1), patient_limit);
@@ -512,8 +513,7 @@ asio::awaitable<bool> Member::prepare() {
       co_return false;
     }
     const auto found = range_answer(std::get<json::object>(others)).found;
-    if (!found.empty() && found.front().key != keys_.of("fabric") &&
-        found.front().key != keys_.of("format")) {
+    if (!format && !found.empty() && found.front().key != keys_.of("format")) {
       fail({StoreError::Kind::not_a_database,
             fmt::format("below {} in etcd are keys that are not a fabric manager's, such as {}; "
                         "configure another store.etcd_prefix",
@@ -521,7 +521,10 @@ asio::awaitable<bool> Member::prepare() {
       co_return false;
     }
     Transaction make;
-    make.when({.target = Compare::Target::created, .key = keys_.of("format")})
+    make.when({.target = Compare::Target::changed,
+               .key = keys_.of("format"),
+               .revision = format ? format->changed : 0})
+        .when({.target = Compare::Target::created, .key = keys_.of("fabric")})
         .when({.target = Compare::Target::created, .key = keys_.of("import")})
         .put(keys_.of("format"), format_version)
         .put(keys_.of("fabric"), random_hex(32));

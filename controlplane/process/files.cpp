@@ -38,6 +38,13 @@ std::string etcd_password(const Store& config) {
   return secret("store.etcd_password_file", config.etcd_password_file, "password");
 }
 
+etcd::ClientSettings etcd_client(const Store& store) {
+  return {.endpoints = store.endpoints,
+          .tls = {store.etcd_ca, store.etcd_certificate, store.etcd_key},
+          .user = store.etcd_user,
+          .password = etcd_password(store)};
+}
+
 void check_files(const Config& config) {
   configuration::Findings findings;
   const auto look = [&](const std::string& section, const std::string& key, const auto& use) {

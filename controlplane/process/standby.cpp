@@ -30,10 +30,7 @@ constexpr std::chrono::seconds status_interval{1};
 etcd::MemberSettings member_settings(const Config& config) {
   const Store& store = config.store;
   etcd::MemberSettings settings;
-  settings.client = {.endpoints = store.endpoints,
-                     .tls = {store.etcd_ca, store.etcd_certificate, store.etcd_key},
-                     .user = store.etcd_user,
-                     .password = etcd_password(store)};
+  settings.client = etcd_client(store);
   settings.prefix = store.etcd_prefix;
   settings.name = config.manager.name;
   settings.addresses = config.rest.advertise;

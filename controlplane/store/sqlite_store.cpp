@@ -1,6 +1,7 @@
 #include "controlplane/store/sqlite_store.hpp"
 
 #include "controlplane/record_text/allocation_form.hpp"
+#include "controlplane/record_text/record_text.hpp"
 #include "controlplane/record_text/tree_form.hpp"
 #include "controlplane/records/soundness.hpp"
 #include "controlplane/store/lock_file.hpp"
@@ -585,5 +586,53 @@ void SqliteStore::apply(std::span<const records::Change> changes) {
 
 void SqliteStore::expect_in_place() { open_->expect_in_place(); }
 Leadership& SqliteStore::leadership() { return *open_->leadership; }
+
+records::Snapshot read_store(const std::filesystem::path& file) {
+  if (!identity_of(file)) {
+    throw StoreError(Kind::failed, fmt::format("{} does not exist", file.string()));
+  }
+  Database db(file);
+  db.execute("PRAGMA busy_timeout = 5000");
+  check_format(db, file);
+  db.execute("BEGIN"); // one state of all tables, and no lock that a manager would wait for
+  const std::uint64_t next = next_epoch(db, file);
+  records::Snapshot all = read_all(db, next - 1);
+  db.roll_back();
+  return all;
+}
+
+void make_store(const std::filesystem::path& file, const records::Snapshot& all) {
+  if (identity_of(file)) {
+    throw StoreError(Kind::failed,
+                     fmt::format("{} exists; stop its manager and move it away, with the files "
+                                 "beside it",
+                                 file.string()));
+  }
+  const std::filesystem::path part = file.string() + ".import";
+  std::error_code ignored;
+  for (const char* const end : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(part.string() + end, ignored); // of an import that did not end
+  }
+  {
+    SqliteStore store(part);
+    if (!store.failure().empty()) {
+      throw StoreError(Kind::no_room, store.failure());
+    }
+    store.apply(record_text::changes_of(all));
+  }
+  {
+    Database db(part);
+    Transaction transaction(db);
+    db.execute(fmt::format("UPDATE meta SET value = {} WHERE key = 'epoch'", all.epoch));
+    transaction.commit();
+  }
+  std::filesystem::remove(part.string() + ".lock", ignored);
+  std::error_code error;
+  std::filesystem::rename(part, file, error);
+  if (error) {
+    throw StoreError(Kind::failed, fmt::format("{} cannot be renamed to {}: {}", part.string(),
+                                               file.string(), error.message()));
+  }
+}
 
 } // namespace tributary::store

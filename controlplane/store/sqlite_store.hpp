@@ -60,4 +60,10 @@ private:
   std::unique_ptr<Open> open_;
 };
 
+/// All records of a file, also while a manager has it open. Throws StoreError.
+[[nodiscard]] records::Snapshot read_store(const std::filesystem::path& file);
+/// Makes a file that holds these records; the epoch of the next start is above theirs. The file
+/// must not exist, and does not unless all is in it. Throws StoreError.
+void make_store(const std::filesystem::path& file, const records::Snapshot& all);
+
 } // namespace tributary::store

@@ -350,7 +350,8 @@ Request campaign_request(const Keys& keys, const ManagerValue& self, LeaseId lea
   transaction.when({.target = Compare::Target::created, .key = keys.of("leader")})
       .when({.target = Compare::Target::changed,
              .key = keys.of("epoch"),
-             .revision = sight.epoch_changed});
+             .revision = sight.epoch_changed})
+      .when({.target = Compare::Target::created, .key = keys.of("import")});
   // Reads come first: in the transaction they would show what it has put.
   read_election(transaction, keys)
       .put(keys.of("leader"), encode(value), lease)

@@ -175,7 +175,8 @@ struct ManagerValue {
 /// Throws std::exception when the epoch is not a number, or the leader's key is unreadable.
 [[nodiscard]] election::Sight sight_of(const TransactionAnswer& answer);
 
-/// Takes the lead if nobody has it, and nothing has changed since `sight`. The answer has the same
+/// Takes the lead if no manager has it, the epoch has not changed since `sight`, and no import is
+/// under way. The answer has the same
 /// keys as that of a look, from before.
 [[nodiscard]] Request campaign_request(const Keys& keys, const ManagerValue& self, LeaseId lease,
                                        const election::Sight& sight);

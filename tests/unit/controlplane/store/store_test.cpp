@@ -43,6 +43,38 @@ TEST(Store, sqlites_own_tools_may_look_and_back_up_while_it_runs) {
   EXPECT_EQ(copy.load().members.size(), 4U);
 }
 
+TEST(Store, is_read_as_a_whole_while_a_manager_has_it_open) {
+  const ScratchDirectory scratch;
+  Store store(scratch.file("fabric.db"));
+  store.apply(whole_group(1, 4));
+  const records::Snapshot all = store::read_store(scratch.file("fabric.db"));
+  EXPECT_EQ(all.epoch, 1U);
+  EXPECT_EQ(all.members.size(), 4U);
+  store.apply(whole_group(2, 4));
+  EXPECT_EQ(store::read_store(scratch.file("fabric.db")).groups.size(), 2U);
+  EXPECT_THROW(static_cast<void>(store::read_store(scratch.file("no.db"))), store::StoreError);
+}
+
+TEST(Store, is_made_of_records_with_a_higher_epoch_and_only_where_there_is_none) {
+  const ScratchDirectory scratch;
+  records::Snapshot all;
+  {
+    Store store(scratch.file("old.db"));
+    store.apply(whole_group(1, 4));
+    all = store.load();
+  }
+  all.epoch = 17;
+  store::make_store(scratch.file("new.db"), all);
+  {
+    Store store(scratch.file("new.db"));
+    EXPECT_EQ(store.epoch(), 18U);
+    EXPECT_EQ(store.load().members.size(), 4U);
+  }
+  EXPECT_THROW(store::make_store(scratch.file("new.db"), all), store::StoreError);
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("new.db.import")));
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("new.db.import.lock")));
+}
+
 TEST(Store, groups_a_second) {
   constexpr std::uint64_t groups = 1'000 / TRIBUTARY_SEED_DIVISOR;
   for (const auto place : {ScratchDirectory::Place::disk, ScratchDirectory::Place::memory}) {
