@@ -163,7 +163,7 @@ public:
   /// Why it is suspended or over; "" otherwise.
   [[nodiscard]] std::string reason(TimeNs now) const;
   [[nodiscard]] Role role() const { return role_; }
-  /// Of its own leadership; 0 before.
+  /// The epoch of its own leadership; 0 before.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   /// When its key was made.
   [[nodiscard]] Revision created() const { return created_; }

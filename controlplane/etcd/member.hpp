@@ -9,8 +9,8 @@
 //   auto records = member.take_records();   as the leader before it left them
 //   member.commit(changes);                 returns, or throws, when the outcome is known
 //
-// It has one thread, and three connections to etcd: the election's, the watch's and the writer's, so
-// that a lease is renewed while a write takes its time.
+// It has one thread, and three connections to etcd: the election's, the watch's and the writer's,
+// so that a lease is renewed while a write takes its time.
 //
 //   prepare   the version of etcd, and whose keys are below the prefix
 //   load      all records at one revision, a page at a time

@@ -161,7 +161,7 @@ public:
   /// a write succeeds.
   void store_is_away(std::string_view why) { store_.is_away(why); }
   /// It is not known whether this manager leads, until `resume`: views are answered, other requests
-  /// refused, no turn runs and nothing is sent to switches. May be called again with another reason.
+  /// refused, no turn runs and nothing is sent to switches.
   void suspend(const std::string& why) { turns_.suspend(why); }
   void resume() { turns_.resume(); }
   /// Before the end, with no turn to follow: changes that could have waited, to be written after

@@ -129,7 +129,7 @@ void run_with_etcd(const Config& config, bool keeps_log_level) {
     try {
       current = parse_file(config.file);
     } catch (const std::exception& wrong) {
-      spdlog::error("the configuration of before is used: {}", wrong.what());
+      spdlog::error("the previous configuration is used: {}", wrong.what());
     }
     try {
       FabricProcess process(current, std::make_unique<etcd::Store>(member), keeps_log_level);

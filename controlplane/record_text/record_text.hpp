@@ -1,4 +1,5 @@
-// Records as keys and JSON text: what a replicated store keeps, and what an export has in its lines.
+// Records as keys and JSON text: what a replicated store keeps, and what an export has in its
+// lines.
 //
 //   group/0000000700000003              {"id":30064771075,"job":"cluster-17","name":"demo", ...}
 //   group/0000000700000003/member/00000001  {"group":30064771075,"rank":1,"nid":17, ...}

@@ -60,13 +60,13 @@ public:
   [[nodiscard]] virtual Standing standing() const = 0;
   /// Why it is suspended or over; "" otherwise.
   [[nodiscard]] virtual std::string reason() const = 0;
-  /// Of its own leadership; constant while it lasts, and higher than of all before. 0: none yet.
+  /// The epoch of its own leadership; constant while it lasts, and higher than of all before. 0: none yet.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
 
   /// Replaces the previous function. It is called on a thread of the leadership, and has to return
   /// soon: post to your own. Not called after the leadership is destroyed.
   virtual void follow(std::function<void()> changed) = 0;
-  /// The manager's turns go on. A leader that has not said so for some seconds does not renew its
+  /// The manager's turns continue. A leader without this call for some seconds does not renew its
   /// lease, so that another one takes over.
   virtual void progressed() = 0;
   /// Gives the lead up: another takes it within milliseconds instead of after a lease. Returns when
@@ -79,7 +79,7 @@ public:
   [[nodiscard]] virtual std::vector<RegisteredManager> managers() const = 0;
 };
 
-/// Of a manager without others.
+/// The leadership of a manager without others.
 class SoleLeadership final : public Leadership {
 public:
   explicit SoleLeadership(std::uint64_t epoch) : epoch_(epoch) {}

@@ -33,7 +33,7 @@ public:
   Store() = default;
   virtual ~Store() = default;
 
-  /// Of this start, or of this leadership: higher than all before on this store.
+  /// The epoch of this start, or of this leadership: higher than all before on this store.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
   /// Why writing is impossible from the start, although reading is not; "" otherwise.
   [[nodiscard]] virtual const std::string& failure() const = 0;

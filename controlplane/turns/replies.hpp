@@ -4,7 +4,8 @@
 //
 // Where other managers may take the lead (`confirms`), an answer is sent only once it is known that
 // this manager led after the request had arrived: a write that began after the answer was ready
-// shows it, and the store's confirmation does where no write follows, one for all answers of a turn.
+// shows it, and where no write follows the store's confirmation does, one for all answers of a
+// turn.
 //
 //   replies.write_begins(); ... replies.write_ends(true);
 //   finish; if (replies.await_confirmation()) ... replies.confirmed({})

@@ -130,7 +130,7 @@ Turn TurnLoop::turn() const {
 
 TimeNs TurnLoop::next_deadline() const {
   if (rooms_.store.is_writing() || rooms_.store.is_suspended()) {
-    return never; // the end of the write continues the turn, and the end of the suspension begins one
+    return never; // the end of the write continues the turn; that of the suspension begins one
   }
   return rooms_.clock.call_at(controllers_.next_deadline(turn()));
 }

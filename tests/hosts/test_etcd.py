@@ -105,6 +105,7 @@ class Site(Manager):
         self.url = f"unix:{self.socket}"
         self.switches_address = f"unix:{self.place}/switches-of-site.sock"
         self.names, self.children = names, {}
+        self.file = self.file_of(names[0])
         for name in names:
             host = "127.0.0.2" if name == "a" else "127.0.0.1"
             tables = {
@@ -171,17 +172,24 @@ class Site(Manager):
     def alive(self):
         return any(child.poll() is None for child in self.children.values())
 
-    def stop(self):
+    def end(self):
+        """All managers, in good order: the highest exit code."""
         for child in self.children.values():
             if child.poll() is None:
                 child.send_signal(signal.SIGCONT)
                 child.terminate()
         return max((child.wait(60) for child in self.children.values()), default=0)
 
+    def stop(self):
+        code = self.end()
+        self.cluster.stop()
+        return code
+
     def kill(self):
         for child in self.children.values():
             child.kill()
             child.wait()
+        self.cluster.stop()
 
 
 class Shared(Fabric):
@@ -362,7 +370,7 @@ def test_records_move_from_etcd_to_a_file_and_back(lab):
     assert exported.stat().st_mode & 0o077 == 0, "it holds tokens"
     code, _, errors = store("import", "--config", site.file_of("a"), "--replace", exported)
     assert code == 1 and "manager a leads" in errors, errors
-    assert site.stop() == 0
+    assert site.end() == 0
     one = lab.file("file.toml", f'[store]\nfile = "{lab.place}/moved.db"\n')
     code, said, errors = store("import", "--config", one, exported)
     assert code == 0 and "1 groups" in said, said + errors

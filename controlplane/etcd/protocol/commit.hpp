@@ -53,7 +53,7 @@ public:
   void answered(const Reply& reply);
   /// Whether the last attempt brought no progress.
   [[nodiscard]] bool pauses() const { return pauses_; }
-  /// Of the last attempt that failed.
+  /// What the last attempt that failed was answered.
   [[nodiscard]] const Failure& failure() const { return failure_; }
   /// The number of its last accepted part.
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }

@@ -79,7 +79,7 @@ struct Failure {
   Kind kind = Kind::unknown;
   std::string text;
 };
-/// Of an HTTP answer that is not 200, and of an "error" in a stream.
+/// What an HTTP answer means that is not 200, and of an "error" in a stream.
 [[nodiscard]] Failure failure_of(unsigned status, std::string_view body);
 
 using Reply = std::variant<boost::json::object, Failure>;
@@ -122,7 +122,7 @@ private:
 struct TransactionAnswer {
   bool succeeded = false;
   Revision revision = 0;
-  /// Of the keys that were read, in this order; nothing: a key is missing.
+  /// Values of the keys that were read, in this order; nothing: a key is missing.
   std::vector<std::optional<KeyValue>> read;
 };
 /// Throws std::exception for what is not the answer to a transaction.
@@ -146,7 +146,7 @@ struct RangeAnswer {
 /// All changes of keys from `key` to before `end`, from this revision on.
 [[nodiscard]] Request watch_request(std::string_view key, std::string_view end, Revision from);
 
-/// Of grant_request and renew_request; `lease` 0 and no time: it does not exist.
+/// The answer to grant_request and renew_request; `lease` 0 and no time: it does not exist.
 struct LeaseAnswer {
   LeaseId lease = 0;
   std::uint64_t ttl_ns = 0;

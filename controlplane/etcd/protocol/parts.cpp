@@ -21,7 +21,7 @@ using record_text::Put;
 
 namespace {
 
-/// Of an operation besides its key and value.
+/// What an operation takes besides its key and value.
 constexpr std::size_t overhead_bytes = 64;
 
 std::size_t bytes_of(const Operation& operation) {

@@ -33,7 +33,7 @@ struct WatchAnswer {
   /// Nothing below the prefix has changed up to here but what was shown; 0: it does not say.
   Revision progress = 0;
   std::vector<WatchEvent> events;
-  /// Why the watch is over; nothing while it goes on.
+  /// Why the watch is over; nothing while it continues.
   std::optional<Failure> end;
 };
 
