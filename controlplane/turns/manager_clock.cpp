@@ -12,6 +12,9 @@ constexpr std::uint64_t longest_turn_ns = 2 * beat_ns;
 } // namespace
 
 TimeNs ManagerClock::now() {
+  if (stopped_at_) {
+    return time();
+  }
   const TimeNs at = environment_.now();
   const std::uint64_t since = elapsed_ns(at, last_look_);
   if (waits_ && since > longest_turn_ns) {
@@ -20,6 +23,22 @@ TimeNs ManagerClock::now() {
   }
   last_look_ = at;
   return time();
+}
+
+void ManagerClock::stop() {
+  if (!stopped_at_) {
+    static_cast<void>(now()); // a pause before it
+    stopped_at_ = last_look_;
+  }
+}
+
+void ManagerClock::resume() {
+  if (const auto since = std::exchange(stopped_at_, std::nullopt)) {
+    last_look_ = environment_.now();
+    const std::uint64_t stopped = elapsed_ns(last_look_, *since);
+    paused_ns_ += stopped;
+    pause_reported_ns_ += stopped; // the suspension has an event of its own
+  }
 }
 
 TimeNs ManagerClock::call_at(TimeNs deadline) const {

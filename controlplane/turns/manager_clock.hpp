@@ -2,11 +2,13 @@
 //
 // While a deadline is pending, the manager wants to be called every `beat_ns`. If the gap exceeds
 // `longest_turn_ns`, it was stopped, or a write hung, and no client could reach it: such a gap
-// counts for no lease, time limit or answer.
+// counts for no lease, time limit or answer. Nor does the time in which the manager is suspended and
+// refuses its clients.
 //
 //   clock.now()                          in everything that changes state: notices a pause
 //   clock.time()                         the same for const queries
 //   clock.wait_until(deadline)           at the end of a turn: whether a deadline is pending
+//   clock.stop(), clock.resume()         around a suspension
 //
 // One clock for the manager and all its parts. Pure: the environment reads the real clock.
 #pragma once
@@ -15,6 +17,7 @@
 #include "tributary/types.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace tributary::turns {
 
@@ -25,9 +28,15 @@ public:
 
   /// Requests a turn after a pause, so that the pause is reported.
   [[nodiscard]] TimeNs now();
-  [[nodiscard]] TimeNs time() const { return {environment_.now().value - paused_ns_}; }
+  [[nodiscard]] TimeNs time() const {
+    return {stopped_at_.value_or(environment_.now()).value - paused_ns_};
+  }
   /// When this clock was created.
   [[nodiscard]] TimeNs started() const { return started_; }
+
+  /// The time stands still until `resume`. Once stopped, it is stopped.
+  void stop();
+  void resume();
 
   /// The first deadline, in this time; `never`: a pause would not be noticed.
   void wait_until(TimeNs deadline) { waits_ = deadline != never; }
@@ -43,7 +52,8 @@ private:
   TimeNs started_;
   std::uint64_t paused_ns_ = 0; ///< how far this time is behind the environment's
   std::uint64_t pause_reported_ns_ = 0;
-  bool waits_ = true; ///< for some deadline, as of the last turn
+  bool waits_ = true;                ///< for some deadline, as of the last turn
+  std::optional<TimeNs> stopped_at_; ///< in the environment's time
 };
 
 } // namespace tributary::turns
