@@ -584,12 +584,13 @@ asio::awaitable<void> Member::load_until_complete() {
 }
 
 asio::awaitable<void> Member::watch() {
+  const auto leads_now = [this] {
+    const std::scoped_lock lock(mutex_);
+    return is_ready_;
+  };
   bool load_first = false;
   while (!is_over()) {
-    const bool leads = [this] {
-      const std::scoped_lock lock(mutex_);
-      return is_ready_;
-    }();
+    const bool leads = leads_now();
     if (std::exchange(load_first, false)) {
       co_await load_until_complete();
     }
@@ -598,23 +599,22 @@ asio::awaitable<void> Member::watch() {
     const std::string end = leads ? record_text::end_of(keys_.of("manager")) : keys_.end();
     WatchReader reader;
     std::optional<Failure> ended;
-    Failure failure =
-        co_await watch_client_.stream(watch_request(from, end, replica_.revision() + 1),
-                                      patient_limit, [&](std::string_view bytes) {
-                                        for (const WatchAnswer& answer : reader.take(bytes)) {
-                                          take(answer);
-                                          if (answer.end) {
-                                            ended = answer.end;
-                                            throw std::runtime_error(answer.end->text);
-                                          }
-                                        }
-                                      });
+    const auto follow = [&](std::string_view bytes) {
+      for (const WatchAnswer& answer : reader.take(bytes)) {
+        take(answer);
+        if (answer.end) {
+          ended = answer.end;
+          throw std::runtime_error(answer.end->text);
+        }
+      }
+      if (leads != leads_now()) {
+        throw std::runtime_error("another watch takes its place");
+      }
+    };
+    Failure failure = co_await watch_client_.stream(
+        watch_request(from, end, replica_.revision() + 1), patient_limit, follow);
     failure = ended.value_or(failure);
-    const bool leads_since = [&] {
-      const std::scoped_lock lock(mutex_);
-      return !leads && is_ready_;
-    }();
-    if (leads_since) {
+    if (leads != leads_now()) {
       continue; // the watch was ended for another one
     }
     complain("watching", failure);
