@@ -138,7 +138,7 @@ private:
     one = {};
     one.generation = generation;
     one.instance = std::to_string(i) + "." + std::to_string(generation);
-    one.offset = below(1'000'000) * unit;
+    one.offset = below(10'000'000) * unit; // clocks are hours apart
     one.rate_per_mille = 970 + below(61);
     one.election = std::make_unique<Election>(timing, std::to_string(i), one.instance, clock(one));
     one.seen = etcd_.history().size();
