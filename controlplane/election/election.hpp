@@ -94,7 +94,7 @@ struct Call {
     look,     ///< linearizable                       -> Sight
     campaign, ///< takes the key if it is missing and the epoch as in `sight` -> Won, Lost
     depose,   ///< revokes `lease`, the leader's      -> Done
-    resign,   ///< erases the key                     -> Done
+    resign,   ///< erases the key, or revokes the lease -> Done
   };
   Kind kind{};
   std::uint64_t number = 0;

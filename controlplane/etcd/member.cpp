@@ -758,15 +758,19 @@ asio::awaitable<Answer> Member::ask(Call call) {
   case Kind::look: request = look_request(keys_); break;
   case Kind::campaign: request = campaign_request(keys_, self(), call.lease, call.sight); break;
   case Kind::resign: {
+    // Without a successor its name becomes free as well, for the next run.
     const std::scoped_lock lock(mutex_);
-    request = resign_request(keys_, election_.created(), call.lease, call.successor);
+    request = call.successor.empty()
+                  ? revoke_request(call.lease)
+                  : resign_request(keys_, election_.created(), call.lease, call.successor);
     break;
   }
   case Kind::enter: break;
   }
   const Reply reply = co_await election_client_.call(std::move(request), limit);
   if (const auto* const failure = std::get_if<Failure>(&reply)) {
-    if (failure->kind == Failure::Kind::gone && call.kind == Kind::depose) {
+    if (failure->kind == Failure::Kind::gone &&
+        (call.kind == Kind::depose || call.kind == Kind::resign)) {
       co_return election::Done{}; // its lease has ended by itself
     }
     complain("the election", *failure);
