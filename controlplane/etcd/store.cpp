@@ -1,6 +1,7 @@
 #include "controlplane/etcd/store.hpp"
 
 #include "controlplane/records/soundness.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -63,9 +64,8 @@ records::Snapshot Store::load_sound() {
       member_.commit({{operation}});
     }
     if (!damaged.empty()) {
-      all.set_aside.push_back(fmt::format("{} records as they were are kept in etcd, in keys with "
-                                          "\"damaged/{}\"",
-                                          damaged.size(), epoch()));
+      all.set_aside.push_back(fmt::format("{} as before, kept in etcd in keys with \"damaged/{}\"",
+                                          counted(damaged.size(), "record"), epoch()));
     }
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::fenced) {

@@ -373,7 +373,7 @@ def test_records_move_from_etcd_to_a_file_and_back(lab):
     assert site.end() == 0
     one = lab.file("file.toml", f'[store]\nfile = "{lab.place}/moved.db"\n')
     code, said, errors = store("import", "--config", one, exported)
-    assert code == 0 and "1 groups" in said, said + errors
+    assert code == 0 and "1 group" in said, said + errors
     code, again, errors = store("export", "--config", one)
     assert code == 0, errors
     assert again.splitlines()[1:] == exported.read_text().splitlines()[1:]
