@@ -599,7 +599,7 @@ asio::awaitable<void> Member::watch() {
     const std::string end = leads ? record_text::end_of(keys_.of("manager")) : keys_.end();
     WatchReader reader;
     std::optional<Failure> ended;
-    const auto follow = [&](std::string_view bytes) {
+    const auto take_all = [&](std::string_view bytes) {
       for (const WatchAnswer& answer : reader.take(bytes)) {
         take(answer);
         if (answer.end) {
@@ -612,7 +612,7 @@ asio::awaitable<void> Member::watch() {
       }
     };
     Failure failure = co_await watch_client_.stream(
-        watch_request(from, end, replica_.revision() + 1), patient_limit, follow);
+        watch_request(from, end, replica_.revision() + 1), patient_limit, take_all);
     failure = ended.value_or(failure);
     if (leads != leads_now()) {
       continue; // the watch was ended for another one
