@@ -13,6 +13,15 @@ namespace tributary::etcd {
 using record_text::Put;
 using store::StoreError;
 
+namespace {
+
+/// Records of kinds that may contradict each other.
+std::size_t count_of(const records::Snapshot& all) {
+  return all.jobs.size() + all.groups.size() + all.members.size() + all.trees.size();
+}
+
+} // namespace
+
 records::Snapshot Store::load() {
   const record_text::RecordMap records =
       records_ ? std::exchange(records_, std::nullopt).value() : member_.read_records();
@@ -26,17 +35,16 @@ records::Snapshot Store::load_sound() {
       records_ ? std::exchange(records_, std::nullopt).value() : member_.read_records();
   records::Snapshot all = records.snapshot();
   all.epoch = epoch();
-  std::size_t before = record_text::changes_of(all).size();
+  const std::size_t before = count_of(all);
   for (std::string& taken : records::take_out_unsound(all)) {
     all.set_aside.push_back(std::move(taken));
   }
-  const std::vector<records::Change> kept = record_text::changes_of(all);
-  if (all.set_aside.empty() && before == kept.size() && records.unreadable().empty()) {
+  if (all.set_aside.empty() && before == count_of(all) && !all.topology_is_damaged) {
     return all;
   }
   // What is kept is as it was, but for jobs that have lost an allocation.
   std::map<std::string, std::string> texts;
-  for (const records::Change& change : kept) {
+  for (const records::Change& change : record_text::changes_of(all)) {
     Put put = std::get<Put>(record_text::operation_of(change));
     texts.emplace(std::move(put.key), std::move(put.text));
   }
