@@ -64,16 +64,13 @@ std::optional<Kind> Election::wanted_by_standby(TimeNs now) const {
   if (look_now_ || now >= look_at_) {
     return Kind::look;
   }
+  if (now >= renew_at_) {
+    return Kind::renew; // also shows whether there is a lease to campaign with
+  }
   if (may_campaign()) {
     return Kind::campaign;
   }
-  if (depose_ != 0) {
-    return Kind::depose;
-  }
-  if (now >= renew_at_) {
-    return Kind::renew;
-  }
-  return std::nullopt;
+  return depose_ != 0 ? std::optional(Kind::depose) : std::nullopt;
 }
 
 /// A lease of which little is left would make a leader that is suspended at once; it is renewed
@@ -122,7 +119,10 @@ void Election::answered(TimeNs now, std::uint64_t number, const Answer& answer) 
   const UnderWay call = *std::exchange(under_way_, std::nullopt);
   if (std::holds_alternative<NoAnswer>(answer)) {
     retry_at_ = now + timing_.retry_ns;
-    look_now_ |= call.kind == Kind::campaign || call.kind == Kind::resign;
+    if (call.kind == Kind::campaign || call.kind == Kind::resign) {
+      look_now_ = true; // it may have happened
+      renew_at_ = now;  // or failed for want of a lease
+    }
     return;
   }
   retry_at_ = now;

@@ -26,7 +26,7 @@
 //   is latched: it ends when a read of the leader's key that was begun after it shows the key
 //   unchanged, and the lease lasts. So an answer from before a pause ends nothing.
 //
-// A leader renews only while it makes progress: `progressed` says that its turns go on, `writing`
+// A leader renews only while it makes progress: `progressed` says that its turns continue, `writing`
 // and `wrote` frame its writes. Otherwise its lease ends, and another takes over.
 //
 // Pure.
@@ -94,7 +94,7 @@ struct Call {
     look,     ///< linearizable                       -> Sight
     campaign, ///< takes the key if it is missing and the epoch as in `sight` -> Won, Lost
     depose,   ///< revokes `lease`, the leader's      -> Done
-    resign,   ///< erases the key                     -> Done
+    resign,   ///< erases the key, or revokes the lease -> Done
   };
   Kind kind{};
   std::uint64_t number = 0;

@@ -585,12 +585,13 @@ asio::awaitable<void> Member::load_until_complete() {
 }
 
 asio::awaitable<void> Member::watch() {
+  const auto leads_now = [this] {
+    const std::scoped_lock lock(mutex_);
+    return is_ready_;
+  };
   bool load_first = false;
   while (!is_over()) {
-    const bool leads = [this] {
-      const std::scoped_lock lock(mutex_);
-      return is_ready_;
-    }();
+    const bool leads = leads_now();
     if (std::exchange(load_first, false)) {
       co_await load_until_complete();
     }
@@ -599,23 +600,22 @@ asio::awaitable<void> Member::watch() {
     const std::string end = leads ? record_text::end_of(keys_.of("manager")) : keys_.end();
     WatchReader reader;
     std::optional<Failure> ended;
-    Failure failure =
-        co_await watch_client_.stream(watch_request(from, end, replica_.revision() + 1),
-                                      patient_limit, [&](std::string_view bytes) {
-                                        for (const WatchAnswer& answer : reader.take(bytes)) {
-                                          take(answer);
-                                          if (answer.end) {
-                                            ended = answer.end;
-                                            throw std::runtime_error(answer.end->text);
-                                          }
-                                        }
-                                      });
+    const auto take_all = [&](std::string_view bytes) {
+      for (const WatchAnswer& answer : reader.take(bytes)) {
+        take(answer);
+        if (answer.end) {
+          ended = answer.end;
+          throw std::runtime_error(answer.end->text);
+        }
+      }
+      if (leads != leads_now()) {
+        throw std::runtime_error("another watch takes its place");
+      }
+    };
+    Failure failure = co_await watch_client_.stream(
+        watch_request(from, end, replica_.revision() + 1), patient_limit, take_all);
     failure = ended.value_or(failure);
-    const bool leads_since = [&] {
-      const std::scoped_lock lock(mutex_);
-      return !leads && is_ready_;
-    }();
-    if (leads_since) {
+    if (leads != leads_now()) {
       continue; // the watch was ended for another one
     }
     complain("watching", failure);
@@ -759,15 +759,19 @@ asio::awaitable<Answer> Member::ask(Call call) {
   case Kind::look: request = look_request(keys_); break;
   case Kind::campaign: request = campaign_request(keys_, self(), call.lease, call.sight); break;
   case Kind::resign: {
+    // Without a successor its name becomes free as well, for the next run.
     const std::scoped_lock lock(mutex_);
-    request = resign_request(keys_, election_.created(), call.lease, call.successor);
+    request = call.successor.empty()
+                  ? revoke_request(call.lease)
+                  : resign_request(keys_, election_.created(), call.lease, call.successor);
     break;
   }
   case Kind::enter: break;
   }
   const Reply reply = co_await election_client_.call(std::move(request), limit);
   if (const auto* const failure = std::get_if<Failure>(&reply)) {
-    if (failure->kind == Failure::Kind::gone && call.kind == Kind::depose) {
+    if (failure->kind == Failure::Kind::gone &&
+        (call.kind == Kind::depose || call.kind == Kind::resign)) {
       co_return election::Done{}; // its lease has ended by itself
     }
     complain("the election", *failure);

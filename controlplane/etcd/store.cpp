@@ -2,6 +2,7 @@
 
 #include "controlplane/records/soundness.hpp"
 #include "tributary/leader.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,15 @@ namespace tributary::etcd {
 
 using record_text::Put;
 using store::StoreError;
+
+namespace {
+
+/// Records of kinds that may contradict each other.
+std::size_t count_of(const records::Snapshot& all) {
+  return all.jobs.size() + all.groups.size() + all.members.size() + all.trees.size();
+}
+
+} // namespace
 
 records::Snapshot Store::completed(records::Snapshot all) const {
   all.fabric = parse_fabric(member_.fabric()).value_or(0);
@@ -36,17 +46,16 @@ records::Snapshot Store::load_sound() {
     member_.commit(parts_of(std::vector<records::Change>{
         records::LeadRecord{static_cast<std::uint32_t>(all.epoch), all.superseded_by}}));
   }
-  std::size_t before = record_text::changes_of(all).size();
+  const std::size_t before = count_of(all);
   for (std::string& taken : records::take_out_unsound(all)) {
     all.set_aside.push_back(std::move(taken));
   }
-  const std::vector<records::Change> kept = record_text::changes_of(all);
-  if (all.set_aside.empty() && before == kept.size() && records.unreadable().empty()) {
+  if (all.set_aside.empty() && before == count_of(all) && !all.topology_is_damaged) {
     return all;
   }
   // What is kept is as it was, but for jobs that have lost an allocation.
   std::map<std::string, std::string> texts;
-  for (const records::Change& change : kept) {
+  for (const records::Change& change : record_text::changes_of(all)) {
     Put put = std::get<Put>(record_text::operation_of(change));
     texts.emplace(std::move(put.key), std::move(put.text));
   }
@@ -74,9 +83,8 @@ records::Snapshot Store::load_sound() {
       member_.commit({{operation}});
     }
     if (!damaged.empty()) {
-      all.set_aside.push_back(fmt::format("{} records as they were are kept in etcd, in keys with "
-                                          "\"damaged/{}\"",
-                                          damaged.size(), epoch()));
+      all.set_aside.push_back(fmt::format("{} as before, kept in etcd in keys with \"damaged/{}\"",
+                                          counted(damaged.size(), "record"), epoch()));
     }
   } catch (const StoreError& error) {
     if (error.kind() == StoreError::Kind::fenced) {

@@ -547,7 +547,10 @@ void check_store(Config& config, const configuration::SectionReader& reader,
     try {
       store.endpoints.push_back(etcd::parse_endpoint(text));
     } catch (const net::AddressError& error) {
-      findings.add(reader.line("etcd"), reader.path("etcd"), "{}", error.what());
+      findings.add(reader.line("etcd"), reader.path("etcd"),
+                   "\"{}\" is not an endpoint of etcd: {}; give \"https://HOST:PORT\" or "
+                   "\"http://HOST:PORT\"",
+                   text, error.reason());
     }
   }
   if (store.etcd.empty()) {

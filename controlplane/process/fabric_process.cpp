@@ -215,6 +215,7 @@ bool FabricProcess::follow_leadership() {
   case store::Standing::leads:
     if (before != standing_) {
       manager_.resume();
+      arm_deadline();
     }
     return true;
   case store::Standing::suspended:

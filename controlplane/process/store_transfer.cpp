@@ -6,6 +6,7 @@
 #include "controlplane/record_text/export_text.hpp"
 #include "controlplane/store/sqlite_store.hpp"
 #include "tributary/leader.hpp"
+#include "tributary/text.hpp"
 
 #include <fmt/format.h>
 
@@ -38,10 +39,10 @@ std::string import_store(const std::string& config_file, std::string_view text, 
     etcd::write_records(etcd_client(store), store.etcd_prefix, all, replace);
     where = fmt::format("etcd, below {}", store.etcd_prefix);
   }
-  return fmt::format("{} jobs, {} groups, {} switches are in {}; the next manager there has an "
-                     "epoch above {}",
-                     all.records.jobs.size(), all.records.groups.size(),
-                     all.records.switches.size(), where, all.records.epoch);
+  return fmt::format(
+      "{}, {} and {} are in {}; the next manager there has an epoch above {}",
+      counted(all.records.jobs.size(), "job"), counted(all.records.groups.size(), "group"),
+      counted(all.records.switches.size(), "switch", "switches"), where, all.records.epoch);
 }
 
 } // namespace tributary::fabricd

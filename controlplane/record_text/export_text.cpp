@@ -2,6 +2,7 @@
 
 #include "controlplane/record_text/record_text.hpp"
 #include "controlplane/records/soundness.hpp"
+#include "tributary/text.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -99,8 +100,8 @@ Exported import_text(std::string_view text) {
     }
   }
   if (keys.size() != head.records) {
-    throw ImportError(fmt::format("it has {} records instead of {}: its end is missing",
-                                  keys.size(), head.records));
+    throw ImportError(fmt::format("it has {} instead of {}: its end is missing",
+                                  counted(keys.size(), "record"), head.records));
   }
   Exported store{.records = map.snapshot(), .fabric = head.fabric};
   store.records.epoch = head.epoch;

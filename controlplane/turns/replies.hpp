@@ -30,17 +30,18 @@ public:
 
   /// `changes`: the answer reports a change.
   void give(api::Reply reply, api::Answer answer, bool changes) {
+    if (auto* const later = reply.target<Deferred>()) {
+      reply = api::Reply(std::move(later->reply)); // it comes this way anyhow
+    }
     ready_.push_back({std::move(reply), std::move(answer), changes});
     is_unconfirmed_ |= !ends_with_write_;
     environment_.request_reconcile();
   }
-  /// For a request that may arrive at any time: a reply that waits for the end of the turn, and for
-  /// a write that begins after it, or the confirmation.
+  /// For a request that has just arrived: a reply that waits for the end of the turn, and for a
+  /// write that begins from now on, or the confirmation, although its handler answers at once.
   [[nodiscard]] api::Reply deferred(api::Reply reply) {
-    return [this, reply = std::move(reply)](api::Answer answer) {
-      give(reply, std::move(answer), false);
-      is_unconfirmed_ = true;
-    };
+    is_unconfirmed_ = true;
+    return Deferred{this, std::move(reply)};
   }
 
   // ---- confirmation ----
@@ -85,6 +86,11 @@ public:
   }
 
 private:
+  struct Deferred {
+    Replies* replies;
+    api::Reply reply;
+    void operator()(api::Answer answer) const { replies->give(reply, std::move(answer), false); }
+  };
   struct Ready {
     api::Reply reply;
     api::Answer answer;
@@ -93,7 +99,7 @@ private:
   Environment& environment_;
   bool confirms_;
   std::vector<Ready> ready_;
-  bool is_unconfirmed_ = false;  ///< one of `ready_`, by no write
+  bool is_unconfirmed_ = false;  ///< one of `ready_`, or a request that has arrived, by no write
   bool ends_with_write_ = false; ///< a write of this turn has ended
   std::vector<Ready> unconfirmed_;
 };

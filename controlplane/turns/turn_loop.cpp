@@ -106,11 +106,13 @@ void TurnLoop::hand_over_held_back() {
 }
 
 void TurnLoop::suspend(const std::string& why) {
+  rooms_.clock.stop();
   rooms_.store.suspend(why);
   hand_over_held_back();
 }
 
 void TurnLoop::resume() {
+  rooms_.clock.resume();
   rooms_.store.resume();
   if (const auto ended = std::exchange(stored_, std::nullopt)) {
     stored(*ended);

@@ -10,6 +10,7 @@
 
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/net/tls_context.hpp"
 #include "tests/support/etcd_model.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -17,6 +18,7 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -24,8 +26,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -47,9 +51,17 @@ private:
 
 class EtcdGateway {
 public:
-  explicit EtcdGateway(std::shared_ptr<SharedEtcd> etcd, std::string version = "3.5.16")
+  /// With files it speaks TLS; their CA signs the certificates that it demands of clients.
+  explicit EtcdGateway(std::shared_ptr<SharedEtcd> etcd, std::string version = "3.5.16",
+                       const net::TlsFiles& tls = {})
       : etcd_(std::move(etcd)), version_(std::move(version)),
         acceptor_(context_, {boost::asio::ip::make_address("127.0.0.1"), 0}) {
+    if (!tls.key.empty()) {
+      tls_.emplace(net::tls_context(
+          {.role = net::TlsRole::server,
+           .verify = tls.ca.empty() ? net::TlsVerify::nothing : net::TlsVerify::authority,
+           .files = tls}));
+    }
     boost::asio::co_spawn(context_, accept(), boost::asio::detached);
     thread_ = std::thread([this] { context_.run(); });
   }
@@ -61,7 +73,8 @@ public:
   EtcdGateway& operator=(const EtcdGateway&) = delete;
 
   [[nodiscard]] std::string url() const {
-    return "http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+    return std::string(tls_ ? "https" : "http") +
+           "://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
   }
   /// Requests are taken, and neither done nor answered; watches are silent.
   void cut_off(bool is_cut_off) { is_cut_off_ = is_cut_off; }
@@ -89,12 +102,24 @@ private:
     co_await timer.async_wait(net::as_result);
   }
   Awaitable<void> serve(Socket socket) {
+    if (!tls_) {
+      co_await talk(socket, socket);
+      co_return;
+    }
+    boost::asio::ssl::stream<Socket> stream(std::move(socket), *tls_);
+    const auto [error] =
+        co_await stream.async_handshake(boost::asio::ssl::stream_base::server, net::as_result);
+    if (!error) {
+      co_await talk(stream, stream.next_layer());
+    }
+  }
+  template <typename Stream> Awaitable<void> talk(Stream& stream, Socket& socket) {
     namespace http = boost::beast::http;
     boost::beast::flat_buffer buffer;
     for (;;) {
       http::request_parser<http::string_body> parser;
       parser.body_limit(64 << 20);
-      const auto [error, bytes] = co_await http::async_read(socket, buffer, parser, net::as_result);
+      const auto [error, bytes] = co_await http::async_read(stream, buffer, parser, net::as_result);
       if (error) {
         co_return;
       }
@@ -108,7 +133,7 @@ private:
         }
       }
       if (path == "/v3/watch") {
-        co_await watch(socket, boost::json::parse(request.body()).as_object());
+        co_await watch(stream, socket, boost::json::parse(request.body()).as_object());
         co_return;
       }
       http::response<http::string_body> response;
@@ -119,7 +144,7 @@ private:
         co_return;
       }
       response.prepare_payload();
-      const auto [unsent, sent] = co_await http::async_write(socket, response, net::as_result);
+      const auto [unsent, sent] = co_await http::async_write(stream, response, net::as_result);
       if (unsent) {
         co_return;
       }
@@ -151,8 +176,8 @@ private:
           json::object{{"error", error.what()}, {"message", error.what()}, {"code", error.code}});
     }
   }
-  Awaitable<void> watch(Socket& socket, boost::json::object request) {
-    namespace http = boost::beast::http;
+  template <typename Stream>
+  Awaitable<void> watch(Stream& stream, Socket& socket, boost::json::object request) {
     namespace json = boost::json;
     const json::object& create = request.at("create_request").as_object();
     const std::string begin = EtcdModel::bytes_at(create, "key");
@@ -192,7 +217,7 @@ private:
       }
       if (!text.empty()) {
         const auto [error, sent] =
-            co_await boost::asio::async_write(socket, boost::asio::buffer(text), net::as_result);
+            co_await boost::asio::async_write(stream, boost::asio::buffer(text), net::as_result);
         if (error) {
           co_return;
         }
@@ -206,6 +231,7 @@ private:
 
   std::shared_ptr<SharedEtcd> etcd_;
   std::string version_;
+  std::optional<boost::asio::ssl::context> tls_;
   std::atomic<bool> is_cut_off_ = false;
   std::atomic<bool> loses_answers_ = false;
   std::atomic<std::uint64_t> requests_ = 0;

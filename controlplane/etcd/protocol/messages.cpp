@@ -127,9 +127,12 @@ Failure failure_of(unsigned status, std::string_view body) {
   }
   const auto has = [&text](std::string_view part) { return text.find(part) != std::string::npos; };
   std::int64_t code = 0;
-  if (const json::value* const found = object->if_contains("code");
-      found != nullptr && found->is_number()) {
-    code = found->to_number<std::int64_t>(wrong);
+  for (const std::string_view name : {"grpc_code", "code"}) { // in a stream of 3.4; elsewhere
+    if (const json::value* const found = object->if_contains(name);
+        found != nullptr && found->is_number()) {
+      code = found->to_number<std::int64_t>(wrong);
+      break;
+    }
   }
   // Codes of gRPC. etcd uses some for several things, so its text decides where that is so.
   const Kind kind = [&] {

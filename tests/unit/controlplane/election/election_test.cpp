@@ -125,6 +125,15 @@ TEST_F(ElectionTest, a_campaign_whose_answer_was_lost_is_found_by_looking) {
   EXPECT_EQ(election.created(), 20);
 }
 
+TEST_F(ElectionTest, a_campaign_that_fails_for_want_of_a_lease_is_followed_by_another_lease) {
+  become_standby();
+  answer(Kind::campaign, NoAnswer{});
+  pass(Timing{}.retry_ns);
+  answer(Kind::look, Sight{.epoch = 4, .epoch_changed = 10, .revision = 11});
+  answer(Kind::renew, Renewed{0});
+  expect(Kind::grant);
+}
+
 TEST_F(ElectionTest, a_name_that_another_manager_has_is_named_and_tried_again) {
   answer(Kind::grant, Granted{lease, ttl});
   answer(Kind::enter, Entered{"http://other:7580"});

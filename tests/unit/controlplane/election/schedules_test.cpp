@@ -138,7 +138,7 @@ private:
     one = {};
     one.generation = generation;
     one.instance = std::to_string(i) + "." + std::to_string(generation);
-    one.offset = below(1'000'000) * unit;
+    one.offset = below(10'000'000) * unit; // clocks are hours apart
     one.rate_per_mille = 970 + below(61);
     one.election = std::make_unique<Election>(timing, std::to_string(i), one.instance, clock(one));
     one.seen = etcd_.history().size();
@@ -267,7 +267,9 @@ private:
     }
     const auto answer = std::make_shared<Answer>(NoAnswer{});
     ask(
-        i, [this, i, call = *call, answer] { return serve(i, call, *answer); },
+        i,
+        [this, i, call = *call, answer, instance = one.instance,
+         created = one.election->created()] { return serve(i, instance, created, call, *answer); },
         [this, i, number = call->number, answer](bool arrived) {
           Manager& asker = managers_[i];
           asker.election->answered(clock(asker), number, arrived ? *answer : NoAnswer{});
@@ -276,9 +278,9 @@ private:
   }
 
   /// What etcd does with a call. A repeated one leaves the answer to the first as it is.
-  bool serve(std::size_t i, const Call& call, Answer& answer) {
+  bool serve(std::size_t i, const std::string& instance, Revision created, const Call& call,
+             Answer& answer) {
     const std::string name = "manager/" + std::to_string(i);
-    const std::string& instance = managers_[i].instance;
     Answer now = Done{};
     try {
       switch (call.kind) {
@@ -298,7 +300,7 @@ private:
       case Kind::look: now = sight_of(etcd_.transact({}, looked, {}), etcd_.revision()); break;
       case Kind::campaign: now = campaign(instance, call); break;
       case Kind::resign:
-        etcd_.transact({{Condition::Target::created, "leader", managers_[i].election->created()}},
+        etcd_.transact({{Condition::Target::created, "leader", created}},
                        {{.kind = Operation::Kind::erase, .key = "leader"},
                         put("successor", call.successor, call.lease)},
                        {});

@@ -1,7 +1,9 @@
 // The client against a gateway that answers, does not, and is not there.
 #include "controlplane/etcd/client.hpp"
 
+#include "tests/support/certificates.hpp"
 #include "tests/support/etcd_gateway.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 #include <boost/asio/use_future.hpp>
 #include <gmock/gmock.h>
@@ -96,6 +98,39 @@ TEST_F(ClientTest, logs_in_where_etcd_has_users_and_again_when_the_token_has_exp
   etcd->with([](EtcdModel& model) { model.change_token(); });
   EXPECT_EQ(std::get<Failure>(look(client)).kind, Kind::token);
   EXPECT_TRUE(std::holds_alternative<boost::json::object>(look(client)));
+}
+
+TEST_F(ClientTest, checks_etcds_certificate_and_presents_its_own) {
+  const test::ScratchDirectory files;
+  const test::CertificateAuthority authority(files, "ca");
+  authority.sign("etcd", "IP:127.0.0.1");
+  authority.sign("elsewhere", "DNS:elsewhere.example");
+  authority.sign("manager", "DNS:manager");
+  const std::string ca = authority.certificate();
+  const auto with = [&](const std::string& name) {
+    return net::TlsFiles{ca, files.file(name + ".pem"), files.file(name + ".key")};
+  };
+  const auto answer = [&](const EtcdGateway& from, const net::TlsFiles& own) {
+    ClientSettings settings = at({from.url()});
+    settings.tls = own;
+    Client client(context, settings);
+    return look(client);
+  };
+  EtcdGateway secure(etcd, "3.5.16", with("etcd"));
+  EXPECT_TRUE(std::holds_alternative<boost::json::object>(answer(secure, with("manager"))));
+  EXPECT_TRUE(std::holds_alternative<Failure>(answer(secure, {ca, {}, {}})))
+      << "without a certificate of its own";
+  const test::CertificateAuthority other(files, "other");
+  net::TlsFiles distrusting = with("manager");
+  distrusting.ca = other.certificate();
+  const Failure untrusted = std::get<Failure>(answer(secure, distrusting));
+  EXPECT_EQ(untrusted.kind, Kind::unknown);
+  EXPECT_THAT(untrusted.text, HasSubstr("no TLS"));
+  EtcdGateway elsewhere(etcd, "3.5.16", with("elsewhere"));
+  EXPECT_THAT(std::get<Failure>(answer(elsewhere, with("manager"))).text, HasSubstr("no TLS"));
+  ClientSettings unusable = at({secure.url()});
+  unusable.tls = {files.file("missing.pem"), {}, {}};
+  EXPECT_THROW(Client(context, unusable), net::TlsError);
 }
 
 TEST_F(ClientTest, streams_until_it_is_closed) {

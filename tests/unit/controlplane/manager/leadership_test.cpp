@@ -200,6 +200,24 @@ TEST_F(Suspended, changes_no_switch_until_it_leads_again) {
   EXPECT_EQ(two->status, 200U);
 }
 
+TEST_F(Suspended, costs_members_no_lease_although_they_could_not_renew) {
+  const Given one = world.join("demo", 2, 0, 1);
+  const Given two = world.join("demo", 2, 1, 2);
+  pass_all();
+  ASSERT_TRUE(two.there());
+  world.manager->suspend("etcd has not answered for 0.4 s");
+  for (int i = 0; i < 300; ++i) { // ten times a lease, with requests meanwhile
+    world.pause(World::second);
+    EXPECT_EQ(view()->status, 200U);
+  }
+  world.manager->resume();
+  pass_all();
+  const group::Group* const group = world.manager->groups().find("job", "demo");
+  ASSERT_NE(group, nullptr);
+  EXPECT_EQ(group->state, group::GroupState::ready);
+  EXPECT_EQ(group->present, 2U);
+}
+
 TEST_F(Suspended, requests_that_wait_behind_a_write_are_refused_and_have_no_effect) {
   const Given first = world.join("demo", 2, 0, 1);
   world.reconcile();
