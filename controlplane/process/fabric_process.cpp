@@ -1,7 +1,7 @@
 #include "controlplane/process/fabric_process.hpp"
 
-#include "controlplane/process/descriptors.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/listeners.hpp"
 #include "controlplane/store/store_error.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
@@ -153,26 +153,6 @@ manager::Settings manager_settings(const Config& config, store::Store& store) {
   return settings;
 }
 
-rest::Settings rest_settings(const Rest& config) {
-  rest::Settings settings;
-  settings.limits.connections = descriptors_for_http(raise_descriptor_limit());
-  settings.listen = config.listen;
-  settings.tls_certificate = config.tls_certificate;
-  settings.tls_key = config.tls_key;
-  settings.tls_ca = config.tls_ca;
-  settings.administrator_token = administrator_token(config);
-  return settings;
-}
-
-southbound::ChannelServerSettings channel_settings(const Config& config) {
-  southbound::ChannelServerSettings settings;
-  settings.max_connections = descriptors_for_switches(raise_descriptor_limit());
-  settings.sessions.manager = config.manager.name;
-  settings.sessions.keepalive = config.switches.keepalive;
-  settings.sessions.statistics = config.switches.statistics;
-  return settings;
-}
-
 } // namespace
 
 FabricProcess::FabricProcess(const Config& config, std::unique_ptr<store::Store> store,
@@ -182,15 +162,7 @@ FabricProcess::FabricProcess(const Config& config, std::unique_ptr<store::Store>
       manager_(manager_settings(config, *store_), *this, fill_randomly, store_->load_sound()),
       channels_(context_, manager_.switches(), channel_settings(config)),
       rest_(context_, rest_settings(config.rest), manager_) {
-  for (const net::Address& address : config.switches.addresses) {
-    if (address.is_unix()) {
-      channels_.listen_unix(address.path);
-    } else {
-      channels_.listen_tcp(address.tcp,
-                           net::TlsFiles{config.switches.tls_ca, config.switches.tls_certificate,
-                                         config.switches.tls_key});
-    }
-  }
+  listen(channels_, config.switches);
 }
 
 FabricProcess::~FabricProcess() { store_->leadership().follow({}); }

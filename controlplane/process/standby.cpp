@@ -1,8 +1,11 @@
 #include "controlplane/process/standby.hpp"
 
 #include "controlplane/etcd/store.hpp"
+#include "controlplane/manager/manager.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/listeners.hpp"
+#include "controlplane/standby/standby.hpp"
 #include "lib/service/notify.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -16,6 +19,7 @@
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace tributary::fabricd {
@@ -42,8 +46,13 @@ etcd::MemberSettings member_settings(const Config& config) {
 /// The wait of one standby.
 class Wait {
 public:
-  explicit Wait(etcd::Member& member)
-      : member_(member), signals_(context_, SIGTERM, SIGINT, SIGHUP), timer_(context_) {
+  Wait(etcd::Member& member, const Config& config)
+      : member_(member), signals_(context_, SIGTERM, SIGINT, SIGHUP), timer_(context_),
+        standby_(
+            config.manager.name, [this] { return leader(); }, manager::Manager::all_routes()),
+        channels_(context_, standby_, channel_settings(config)),
+        rest_(context_, rest_settings(config.rest), standby_) {
+    listen(channels_, config.switches);
     member_.follow([this] { asio::post(context_, [this] { look(); }); });
   }
   ~Wait() { member_.follow({}); }
@@ -63,6 +72,14 @@ public:
   }
 
 private:
+  [[nodiscard]] std::optional<standby::LeaderPlace> leader() const {
+    for (const store::RegisteredManager& one : member_.managers()) {
+      if (one.leads && !one.addresses.empty()) {
+        return standby::LeaderPlace{one.name, one.addresses.front(), {}};
+      }
+    }
+    return std::nullopt;
+  }
   void look() {
     const store::Standing standing = member_.standing();
     if (standing != store::Standing::standby) {
@@ -106,6 +123,9 @@ private:
   asio::steady_timer timer_;
   std::string status_;
   bool is_stopped_ = false;
+  standby::Standby standby_;
+  southbound::ChannelServer channels_;
+  rest::Server rest_;
 };
 
 } // namespace
@@ -117,10 +137,12 @@ void run_with_etcd(const Config& config, bool keeps_log_level) {
   Config current = config;
   for (;;) {
     etcd::Member member(member_settings(current));
-    Wait wait(member);
-    member.start();
-    if (!wait.until_it_leads()) {
-      return;
+    {
+      Wait wait(member, current); // and its addresses are free again after it
+      member.start();
+      if (!wait.until_it_leads()) {
+        return;
+      }
     }
     if (member.standing() == store::Standing::over) {
       continue;

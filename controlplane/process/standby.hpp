@@ -1,5 +1,6 @@
 // A manager among those that share an etcd: it waits as a standby, runs as the fabric's manager
-// while it leads, and is a standby again when it has lost the lead.
+// while it leads, and is a standby again when it has lost the lead. As a standby it listens at the
+// same addresses, and names the leader (controlplane/standby).
 #pragma once
 
 #include "controlplane/process/config.hpp"

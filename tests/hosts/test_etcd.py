@@ -165,7 +165,7 @@ class Site(Manager):
         def answers():
             try:
                 self.follow()
-                return self.get("/healthz")[0] == 200
+                return self.get("/leader")[0] == 200
             except OSError:
                 return False
 
@@ -260,6 +260,26 @@ def test_groups_outlive_a_leader_that_is_killed_and_new_ones_form(lab):
     site.children["a"].wait()
     site.begin("a")
     wait_until(lambda: site.log_of("a").count("standby: manager b leads"), "the old leader follows", 60)
+
+
+def test_a_standby_names_the_leader(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+
+    def ask(name, path):
+        connection = _UnixConnection(site.socket_of(name))
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    status, text_of_it = ask("b", "/api/v1/groups")
+    assert status == 421 and json.loads(text_of_it)["leader"] == "http://a.example:7580", text_of_it
+    assert [ask(name, "/leader")[0] for name in ("a", "b")] == [200, 503]
+    assert [ask("b", path)[0] for path in ("/healthz", "/readyz")] == [200, 503]
+    assert "tributary_leads 0" in ask("b", "/metrics")[1]
+    site.signal("a", signal.SIGKILL)
+    site.wait_for("b")
+    assert ask("b", "/leader")[0] == 200 and ask("b", "/api/v1/groups")[0] == 200
 
 
 def test_a_leader_that_ends_hands_over_at_once(lab):
