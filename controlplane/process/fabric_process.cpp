@@ -226,8 +226,10 @@ asio::awaitable<void> FabricProcess::beat() {
 }
 
 void FabricProcess::say_ready() {
-  for (const std::string& warning : warnings(config_)) {
-    spdlog::warn("{}", warning);
+  if (config_.store.etcd.empty()) { // a standby has logged them
+    for (const std::string& warning : warnings(config_)) {
+      spdlog::warn("{}", warning);
+    }
   }
   const std::string text =
       fmt::format("ready: {} groups known, switches connect to {}, HTTP on {}",
