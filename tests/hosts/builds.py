@@ -59,6 +59,7 @@ UNDER = {
     "members": THREAD,
     "metrics": ADDRESS,
     "mpi": NEVER,
+    "mpi4py": NEVER,
     "mpi_elsewhere": NEVER,
     "one_root": NEVER,
     "pktgen": ADDRESS,
