@@ -112,6 +112,21 @@ reduce::ReproducibleSum sum_of(const tributary_repsum_state& state) {
   return sum;
 }
 
+template <typename T> void to_states(const std::byte* user, std::size_t count, std::byte* frames) {
+  for (std::size_t i = 0; i < count; ++i) {
+    store(frames + i * sizeof(tributary_repsum_state),
+          state_of(reduce::to_reproducible(load<T>(user + i * sizeof(T)))));
+  }
+}
+/// A sum of floats is rounded twice, to a double and to a float, which is the same for everyone.
+template <typename T>
+void from_states(const std::byte* frames, std::size_t count, std::byte* user) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto state = load<tributary_repsum_state>(frames + i * sizeof(tributary_repsum_state));
+    store(user + i * sizeof(T), static_cast<T>(reduce::to_double(sum_of(state))));
+  }
+}
+
 void combine_states(std::byte* total, const std::byte* part, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     std::byte* const at = total + i * sizeof(tributary_repsum_state);
@@ -220,9 +235,10 @@ void to_frames(const Plan& plan, const std::byte* user, std::size_t count, std::
     default: to_logical<std::uint64_t>(user, count, frames); return;
     }
   case Conversion::reproducible:
-    for (std::size_t i = 0; i < count; ++i) {
-      store(frames + i * sizeof(tributary_repsum_state),
-            state_of(reduce::to_reproducible(load<double>(user + i * sizeof(double)))));
+    if (plan.user_bytes == sizeof(float)) {
+      with_floats_as_in_switches([&] { to_states<float>(user, count, frames); });
+    } else {
+      to_states<double>(user, count, frames);
     }
     return;
   case Conversion::min_pair:
@@ -241,9 +257,10 @@ void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, s
   case Conversion::none:
   case Conversion::logical: std::memcpy(user, frames, count * plan.user_bytes); return;
   case Conversion::reproducible:
-    for (std::size_t i = 0; i < count; ++i) {
-      store(user + i * sizeof(double), reduce::to_double(sum_of(load<tributary_repsum_state>(
-                                           frames + i * sizeof(tributary_repsum_state)))));
+    if (plan.user_bytes == sizeof(float)) {
+      with_floats_as_in_switches([&] { from_states<float>(frames, count, user); });
+    } else {
+      from_states<double>(frames, count, user);
     }
     return;
   case Conversion::min_pair:
