@@ -42,8 +42,8 @@ class Counters:
         for row in self.rows():
             if row["way"] != NETWORK:
                 why[row["way"]] += row["calls"]
-        others = "; ".join(f"{number} were left to gloo: {reason}" for reason, number in why.most_common())
-        return f"{here} of {calls} calls of each rank were made in the network{'; ' if others else ''}{others}"
+        others = ", ".join(f"{number} ({reason})" for reason, number in why.most_common())
+        return f"{here} of {calls} calls of each rank were made in the network{'; by gloo: ' if others else ''}{others}"
 
     def table(self) -> str:
         lines = [f"{'call':<16}{'type':<10}{'operator':<10}{'calls':>10}{'bytes':>16}  way"]

@@ -37,6 +37,8 @@ SLOTS = 4
 HEADER = struct.Struct("<QQI12s12s12s")
 DONE = struct.Struct("<Q")
 NO_ROOT = 0xFFFFFFFF
+# A process that ends closes its sockets; whether it died, the watch says within this time.
+GONE_SECONDS = 1.0
 COMBINE = {"sum": np.add, "min": np.minimum, "max": np.maximum, "min_nan": np.minimum, "max_nan": np.maximum,
            "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 
@@ -111,6 +113,7 @@ class NodeChannel:
         self._posted: deque[tuple[NodeRequest, int]] = deque()  # pieces under way, in order
         self._first = 0  # the sequence number of the first of those
         self._flying: deque[GroupRequest] = deque()  # of the leader: the first ones of `_posted`
+        self._gone: tuple[int, float] | None = None  # the rank whose socket has ended first, and when
         for each in sockets:
             each.setblocking(True)
 
@@ -140,6 +143,8 @@ class NodeChannel:
         if self.error is not None:
             raise self.error
         self._read()
+        if self._gone is not None and time.monotonic() - self._gone[1] > GONE_SECONDS:
+            raise FabricError(f"rank {self._gone[0]} of this node has ended, or given the group up")
         while self._requests and len(self._posted) < SLOTS:
             self._post(*self._requests.popleft())
         if self._leads:
@@ -191,6 +196,8 @@ class NodeChannel:
 
     def _read(self) -> None:
         for at, each in enumerate(self._sockets):
+            if self._gone is not None:
+                return
             received = self._received[each.fileno()]
             while True:
                 try:
@@ -200,8 +207,8 @@ class NodeChannel:
                 except OSError:
                     got = b""
                 if not got:
-                    rank = self._ranks[at + 1] if self._leads else self._ranks[0]
-                    raise FabricError(f"rank {rank} of this node has ended, or given the group up")
+                    self._gone = (self._ranks[at + 1] if self._leads else self._ranks[0], time.monotonic())
+                    break
                 received += got
             size = HEADER.size if self._leads else DONE.size
             while len(received) >= size:
@@ -224,7 +231,8 @@ class NodeChannel:
         if self._flying:
             self._flying[0].wait(min(seconds, TURN_SECONDS))
         else:
-            select.select([*self._sockets, waker], [], [], seconds)
+            watched = self._sockets if self._gone is None else []
+            select.select([*watched, waker], [], [], seconds)
 
     def wake(self) -> None:
         if self._group is not None:

@@ -349,7 +349,7 @@ def test_counters_say_what_went_where_and_why_not():
     counters.count("allreduce", "float32", "PRODUCT", _plan.OPERATOR, 400)
     counters.count("allgather", "", "", _plan.FUNCTION, 0)
     assert counters.totals() == (3, 5)
-    assert counters.text().startswith("3 of 5 calls of each rank were made in the network; 1 were left to gloo: ")
+    assert counters.text().startswith("3 of 5 calls of each rank were made in the network; by gloo: 1 (")
     assert {"call": "allreduce", "type": "float32", "operator": "SUM", "way": "network", "calls": 3, "bytes": 1200} in counters.rows()
     assert len(counters.table().splitlines()) == 4
 
