@@ -25,7 +25,7 @@ def torch_release(lab):
     code, out, err = lab.run(PYTHON, "-c", "import numpy, cffi, torch, torch.distributed as d; print(torch.__version__ if d.is_available() else 0)")
     found = re.match(r"(\d+)\.(\d+)", out)
     if OTHER_ROOT or code != 0 or not found:
-        raise Skip("python3-torch, with torch.distributed, is not installed: run 'scripts/setup --night'")
+        raise Skip("python3-torch, with torch.distributed, is not installed: run 'scripts/setup --torch'")
     return int(found[1]), int(found[2])
 
 
