@@ -24,8 +24,9 @@
 // continues later. When it is gone the loop is broken: protocols are not called any more, and every
 // further round throws the same error again.
 //
-// One thread at a time besides the loop's own; `wake` may be called by any. After fork() the child has no such thread; all that
-// it may do is destroy the loop, which then touches nothing that a lock may guard.
+// One thread at a time besides the loop's own; `wake` may be called by any. After fork() the child
+// has no such thread; all that it may do is destroy the loop, which then touches nothing that a
+// lock may guard.
 #pragma once
 
 #include "endpoint/engine/engine.hpp"

@@ -1,8 +1,8 @@
 // Reproducible sums that a program, or a node, makes itself: numbers become states
 // (tributary_repsum_state), states are added, and become numbers again. Pure.
 //
-// Buffers need not be aligned. `number_bytes` is 8 for doubles and 4 for floats, which are converted
-// with subnormal numbers and in rounding to nearest, whatever the thread has set.
+// Buffers need not be aligned. `number_bytes` is 8 for doubles and 4 for floats, which are
+// converted with subnormal numbers and in rounding to nearest, whatever the thread has set.
 #pragma once
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 // Pure.
 //
 // A command need not begin with the program that calls MPI: `env A=b ./pi`, `sh -c "cd x && ./pi"`,
-// `python3 app.py`. Its words are candidates, in order; the first that is linked with an MPI library
-// decides. Of a script the first line, #!, is looked at. Python's MPI is that of mpi4py.
+// `python3 app.py`. Its words are candidates, in order; the first that is linked with an MPI
+// library decides. Of a script the first line, #!, is looked at. Python's MPI is that of mpi4py.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ fs::path found(const std::string& program, const fs::path& directory) {
   return {};
 }
 
-/// Of a program all, of other files, which may be large, the beginning.
+/// All of a program; other files, which may be large, are read as far as their first line.
 std::string content_of(const fs::path& file) {
   constexpr std::size_t longest_line = 256;
   std::ifstream in(file, std::ios::binary);

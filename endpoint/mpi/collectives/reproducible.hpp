@@ -1,6 +1,6 @@
 // Reproducible sums by the MPI library: where TRIBUTARY_SUM asks for them and the network does not
-// make the sum, floats and doubles are converted to states of sums, which an operator of our own adds
-// exactly, and back at the end. The bits are the same as in the network.
+// make the sum, floats and doubles are converted to states of sums, which an operator of our own
+// adds exactly, and back at the end. The bits are the same as in the network.
 #pragma once
 
 #include "endpoint/mpi/collectives/arguments.hpp"

@@ -1,5 +1,5 @@
-"""Which way long allreduces go: the network, or the inner backend where that is faster, as between hosts whose links nobody
-else uses and whose kernels segment TCP.
+"""Which way long allreduces go: the network, or the inner backend where that is faster, as between hosts whose links are
+faster than their processors and whose kernels segment TCP.
 
 Short ones always go through the network. For each class of sizes (those between two powers of two) the first TRIALS calls
 of each way take turns; then the ranks compare the slowest rank's median times, and keep to the faster way. Reproducible
