@@ -35,7 +35,7 @@ struct RankFacts {
   std::uint32_t ranks = 0;
   std::uint32_t local_rank = 0; ///< its number among those of the node
   std::uint32_t local_ranks = 0;
-  std::string master_address; ///< of rank 0's node; "": not known
+  std::string master_address{}; ///< of rank 0's node; "": not known
   std::uint32_t master_port = 0;
 };
 /// The variables by which PyTorch's env:// and other programs that torchrun starts find each other.
