@@ -139,6 +139,7 @@ class Engine:
         self._sleeps_in: Channel | None = None
         self._turn = 0
         self._stopping = False
+        self._when_idle: deque[Callable[[], None]] = deque()
         self._reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._thread = threading.Thread(target=self._run, name="tributary", daemon=True)
         self._thread.start()
@@ -158,7 +159,8 @@ class Engine:
         self._post(take)
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """Its result, or what it raises, from the engine's thread: for all else that uses the host. Waits."""
+        """Its result, or what it raises, from the engine's thread, once all operations that were submitted before are over:
+        it may wait for other ranks, and they for these operations. For all else that uses the host."""
         answer: list[Any] = []
         over = threading.Event()
 
@@ -170,7 +172,7 @@ class Engine:
             finally:
                 over.set()
 
-        self._post(run)
+        self._post(lambda: self._when_idle.append(run))
         while not over.wait(LOOK_SECONDS):
             if not self._thread.is_alive():
                 raise FabricError("the thread of the backend has ended")
@@ -223,7 +225,10 @@ class Engine:
         while True:
             self._take()
             moved = self._advance()
-            if self._stopping and not self._lanes and not self._queue:
+            while self._when_idle and not self._lanes:
+                self._when_idle.popleft()()
+                moved = True
+            if self._stopping and not (self._lanes or self._queue or self._when_idle):
                 return
             if not moved:
                 self._look_at_times()

@@ -252,7 +252,7 @@ class Process:
             return
         self._over = True
         here, calls = self.counters.totals()
-        if calls and self.rank == 0 and os.environ.get("TRIBUTARY_TORCH_VERBOSE") != "quiet":
+        if calls and self.rank == 0:
             say(self.counters.text())
             if self.settings.verbose:
                 print(self.counters.table(), file=sys.stderr, flush=True)

@@ -309,6 +309,26 @@ def test_functions_run_on_the_engines_thread_and_raise_to_the_caller():
     assert not engine.thread.is_alive()
 
 
+def test_a_function_waits_for_the_operations_before_it_and_not_for_those_after_it():
+    engine, channel = _engine.Engine(print), Channel()
+    before, after = Operation("a", 2, pauses=(0,)), Operation("b")
+    engine.submit(channel, before)
+    ended = []
+    caller = threading.Thread(target=lambda: ended.append(engine.call(lambda: before.ended)), daemon=True)
+    caller.start()
+    channel.end(0)
+    until(lambda: started(channel) == ["a0", "a1"])
+    time.sleep(0.05)
+    assert not ended, "an operation of two phases is over when both are"
+    channel.end(1)
+    caller.join(LIMIT)
+    assert ended == ["done"], ended
+    engine.submit(channel, after)
+    until(lambda: started(channel) == ["a0", "a1", "b0"])
+    channel.end(2)
+    until(lambda: after.ended == "done")
+
+
 def test_no_operation_is_lost_that_comes_while_the_engine_falls_asleep():
     engine, channel = _engine.Engine(print), Channel()
     generator = random.Random(int(os.environ.get("TRIBUTARY_SEED", "1")))
