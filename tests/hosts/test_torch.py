@@ -37,18 +37,19 @@ class Stand(MpiCluster):
         self.lab = lab
         super().__init__(lab, nodes, **options)
 
-    def start(self, *words, each=1, backend="tributary", required=True, manager=True, **variables):
-        names = self.nodes.hosts.names
-        options = ["--manager", self.manager.url] if manager else ["--no-offload"]
-        if manager and required:
-            options.append("--require-offload")
+    def start(self, *words, nodes=None, each=1, backend="tributary", manager=True, options=("--require-offload",), command=None,
+              **variables):
+        """On the first `nodes` nodes; `command` in place of the program with these words."""
+        names = self.nodes.hosts.names[:nodes]
+        where = ["--manager", self.manager.url, *options] if manager else ["--no-offload"]
         environment = {
             "PYTHONPATH": str(ROOT / "endpoint" / "python"), "TRIBUTARY_LIBRARY": str(self.lab.binaries.library),
             "GLOO_SOCKET_IFNAME": PLAIN, "USE_LIBUV": "0", "OMP_NUM_THREADS": "1", "TRIBUTARY_TORCH_TUNING": "always",
             **{key: str(value) for key, value in variables.items()},
         }  # fmt: skip
-        return launching.start(self.lab, *options, "--mpi", "none", "--grace", "20s", "--namespaces", ",".join(f"{name}:{each}" for name in names),
-                               PYTHON, PROGRAM, backend, *words, env=environment)  # fmt: skip
+        return launching.start(self.lab, *where, "--mpi", "none", "--grace", "20s", "--namespaces",
+                               ",".join(f"{name}:{each}" for name in names),
+                               *(command or [PYTHON, PROGRAM, backend, *words]), env=environment)  # fmt: skip
 
     def run(self, *words, code=0, **options):
         """Lines of the ranks, by rank, and standard error."""
@@ -96,18 +97,14 @@ def test_a_network_is_trained_as_by_gloo(lab):
 
 def test_deterministic_training_has_the_same_bits_in_every_run_placement_and_bucket_size(lab):
     stand = Stand(lab, 4)
-    two = ",".join(f"{name}:2" for name in stand.nodes.hosts.names[:2])
     weights = set()
-    for cap in (25, 0.05, 0.2):
-        lines, _ = stand.run("train", 20, cap, "deterministic")
+    for words, more in (
+        (["train", 20, 25, "deterministic"], {}), (["train", 20, 0.05, "deterministic"], {}), (["train", 20, 0.2, "deterministic"], {}),
+        (["train", 20, 25, "deterministic"], {"nodes": 2, "each": 2}), (["train", 20, 25], {"TRIBUTARY_SUM": "reproducible"}),
+    ):  # fmt: skip
+        lines, _ = stand.run(*words, **more)
         in_network(lines, 0.8)
         weights |= {line["weights"] for line in lines}
-    ended = launching.finish(lab, launching.start(
-        lab, "--manager", stand.manager.url, "--mpi", "none", "--namespaces", two, PYTHON, PROGRAM, "tributary", "train", 20, 25,
-        env={"PYTHONPATH": str(ROOT / "endpoint" / "python"), "TRIBUTARY_LIBRARY": str(lab.binaries.library), "GLOO_SOCKET_IFNAME": PLAIN,
-             "USE_LIBUV": "0", "OMP_NUM_THREADS": "1", "TRIBUTARY_SUM": "reproducible"}))  # fmt: skip
-    assert ended.code == 0, ended.err
-    weights |= {line["weights"] for line in ended.lines()}
     assert len(weights) == 1, weights
 
 
@@ -131,9 +128,7 @@ def test_ranks_that_torchrun_starts_find_each_other(lab):
     stand = Stand(lab, 2)
     words = (f"exec {PYTHON} -m torch.distributed.run --nnodes 2 --nproc-per-node 2 --node-rank $RANK --master-addr $MASTER_ADDR "
              f"--master-port $MASTER_PORT {PROGRAM} tributary functions")  # fmt: skip
-    ended = launching.run(lab, "--manager", stand.manager.url, "--mpi", "none", "--namespaces", ",".join(stand.nodes.hosts.names), "sh", "-c", words,
-                          env={"PYTHONPATH": str(ROOT / "endpoint" / "python"), "TRIBUTARY_LIBRARY": str(lab.binaries.library),
-                               "GLOO_SOCKET_IFNAME": PLAIN, "USE_LIBUV": "0", "OMP_NUM_THREADS": "1"})  # fmt: skip
+    ended = launching.finish(lab, stand.start(command=["sh", "-c", words]))
     assert ended.code == 0, f"{ended.out}\n{ended.err}"
     lines = sorted((json.loads(line) for line in ended.out.splitlines() if line.startswith("{")), key=lambda line: line["rank"])
     assert [line["rank"] for line in lines] == [0, 1, 2, 3], ended.out
@@ -178,26 +173,20 @@ def test_forks_odd_tensors_and_ends_without_waiting_are_survived(lab):
 
 def test_without_a_fabric_it_trains_by_gloo_and_says_why_once_or_ends_if_required(lab):
     stand = Stand(lab, 2)
-    for variables in ({"manager": False}, {"TRIBUTARY_TORCH_INTERFACE": "fabric7", "required": False}):
+    for variables in ({"manager": False}, {"TRIBUTARY_TORCH_INTERFACE": "fabric7", "options": ()}):
         lines, err = stand.run("train", 3, 25, **variables)
         assert all(line["statistics"]["network"] == 0 for line in lines), lines
         assert len(re.findall("nothing is reduced in the network", err)) == 1, err
     ended = launching.finish(lab, stand.start("train", 3, 25, TRIBUTARY_TORCH_INTERFACE="fabric7"))
     assert ended.code not in (0, None) and "TRIBUTARY_TORCH_REQUIRE" in ended.err, ended.err
-    lines, err = stand.run("train", 3, 25, required=False, TRIBUTARY_TORCH="off")
+    lines, err = stand.run("train", 3, 25, options=(), TRIBUTARY_TORCH="off")
     assert all(line["statistics"]["network"] == 0 for line in lines) and "TRIBUTARY_TORCH=off" in err, err
 
 
 def test_a_fabric_manager_that_refuses_further_groups_leaves_them_to_gloo(lab):
-    stand = Stand(lab, 4)
-    ended = launching.finish(lab, launching.start(
-        lab, "--manager", stand.manager.url, "--mpi", "none", "--group-limit", 1, "--namespaces", ",".join(stand.nodes.hosts.names),
-        PYTHON, PROGRAM, "tributary", "groups", 2,
-        env={"PYTHONPATH": str(ROOT / "endpoint" / "python"), "TRIBUTARY_LIBRARY": str(lab.binaries.library), "GLOO_SOCKET_IFNAME": PLAIN,
-             "USE_LIBUV": "0", "OMP_NUM_THREADS": "1", "TRIBUTARY_TORCH_JOIN_TIMEOUT": "5"}))  # fmt: skip
-    assert ended.code == 0, ended.err
-    rows = ended.lines()[0]["statistics"]["rows"]
-    assert any(row["way"] == "network" for row in rows) and any("got no group of the fabric" in row["way"] for row in rows), rows
+    lines, _ = Stand(lab, 4).run("groups", 2, options=("--group-limit", 1), TRIBUTARY_TORCH_JOIN_TIMEOUT=5)
+    ways = {row["way"] for row in lines[0]["statistics"]["rows"]}
+    assert {"network", "its ranks got no group of the fabric"} <= ways, ways
 
 
 def test_control_c_ends_a_wait(lab):
