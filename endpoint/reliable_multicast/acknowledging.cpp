@@ -130,7 +130,7 @@ TimeNs Member::gap_ends_at(const Slot& slot) const {
   if (slot.state != WindowState::open || slot.acknowledged || !may_acknowledge(slot)) {
     return never;
   }
-  return slot.data_at + slot.gap_ns * (slot.has_data ? 1 : gap_before_data);
+  return slot.gap_since + slot.gap_ns;
 }
 
 void Member::consider(Slot& slot, TimeNs now) {
@@ -147,6 +147,7 @@ void Member::consider(Slot& slot, TimeNs now) {
       ++statistics_.overtaken;
     } else if (now >= gap_ends_at(slot)) {
       ++statistics_.gaps;
+      slot.gap_since = now;
       slot.gap_ns = std::max(
           slot.gap_ns, std::min(2 * slot.gap_ns, collective::retry_backoff_limit * group.retry_ns));
     } else {
@@ -163,7 +164,7 @@ void Member::acknowledge(Slot& slot, std::uint64_t window, const ChunkSet& missi
   const SequenceNumber sequence = *slot.heard;
   slot.acknowledged = true;
   slot.acknowledged_full |= window == slot.window && missing.empty();
-  if (!is_root()) {
+  if (!is_root() && slot.state != WindowState::absent) {
     restart_request(slot, now);
   }
   ++statistics_.acknowledged;
@@ -233,7 +234,8 @@ void Member::take_result(Slot& slot, const wire::Payload& bits, SequenceNumber r
   if (slot.state == WindowState::absent) {
     return;
   }
-  const ChunkSet holes = holes_in(bits, slot.count);
+  // Also beyond its own last chunk: a member whose call has more lacks those.
+  const ChunkSet holes = holes_in(bits, most_window_chunks);
   if (holes.empty()) {
     if (slot.acknowledged_full) {
       ++statistics_.rounds;

@@ -2,6 +2,7 @@
 #include "endpoint/reliable_multicast/member.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace tributary::reliable_multicast {
 
@@ -107,8 +108,10 @@ void Member::take(Slot& slot, const wire::SharedFrame& frame, std::span<const st
     ++statistics_.chunks_received;
     slot.missing.erase(frame.chunk);
     slot.lost.erase(frame.chunk);
-    slot.data_at = now;
-    slot.has_data = true;
+    if (!std::exchange(slot.has_data, true)) {
+      slot.gap_ns = least_gap_ns();
+    }
+    slot.gap_since = now;
     slot.state = slot.missing.empty() ? WindowState::full : WindowState::open;
   } else {
     ++statistics_.duplicates;

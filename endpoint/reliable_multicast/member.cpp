@@ -95,9 +95,8 @@ void Member::open(Slot& slot, Operation& operation, TimeNs now) {
   }
   slot.missing = ChunkSet::first(slot.count) - slot.own;
   slot.unsent = slot.own;
-  slot.opened_at = slot.data_at = now;
+  slot.opened_at = slot.gap_since = now;
   slot.has_data = false;
-  slot.gap_ns = std::max(parameters_.gap_ns, window_ns_);
   slot.measured = true;
   slot.request_interval_ns = 0;
   slot.early.for_each([&](std::uint32_t c) {
@@ -121,6 +120,7 @@ void Member::open(Slot& slot, Operation& operation, TimeNs now) {
     });
   }
   slot.early = {};
+  slot.gap_ns = least_gap_ns() * (slot.has_data ? 1 : gap_before_data);
   slot.state = slot.missing.empty() ? WindowState::full : WindowState::open;
   if (is_root()) {
     begin_window(slot, now);

@@ -73,6 +73,7 @@
 #include "endpoint/reliable_multicast/verdict.hpp"
 #include "tributary/wire/shared.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -202,6 +203,9 @@ private:
   [[nodiscard]] bool waits_for_former(const Slot& slot, const wire::ReductionFrame& frame) const;
   /// Acknowledges if it is time to.
   void consider(Slot& slot, TimeNs now);
+  [[nodiscard]] std::uint64_t least_gap_ns() const {
+    return std::max(parameters_.gap_ns, window_ns_);
+  }
   /// When nothing new will have come for the gap; `never` if that changes nothing.
   [[nodiscard]] TimeNs gap_ends_at(const Slot& slot) const;
   [[nodiscard]] bool may_acknowledge(const Slot& slot) const;

@@ -238,7 +238,7 @@ void Member::finish_round(Slot& slot, const wire::Payload& bits, SequenceNumber 
     consider(slot, now);
     return;
   }
-  const std::uint32_t holes = holes_in(bits, slot.count).size();
+  const std::uint32_t holes = holes_in(bits, most_window_chunks).size();
   if (holes < question.lacking) {
     question.lacking = holes;
     question.progress_at = now;

@@ -68,7 +68,7 @@ struct Slot {
   bool acknowledged_full = false;       ///< this window, as full
   std::optional<SequenceNumber> result; ///< the last one of this window
   TimeNs opened_at;
-  TimeNs data_at;        ///< of the last new chunk, or of opening
+  TimeNs gap_since;      ///< last new chunk, opening, or end of a gap
   bool has_data = false; ///< a chunk of another rank has come
   std::uint64_t gap_ns = 0;
   bool measured = false; ///< no timer and no hole since it opened
