@@ -172,6 +172,13 @@ def codec_seeds():
     ) + bytes(48)
     yield "wide", word + as_it_is(wide) + as_it_is(golden)
     yield "wide_cut", word + as_it_is(wide[:-1]) + bytes([1, len(wide)]) + wide[:33] + b"\x58" + wide[34:]
+    shared = golden[:14] + bytes.fromhex(
+        "45000058 04000000 5a77a494 12345000 ff8055e6 ce000123 456789ab cd003900"
+        "07000000 677daabc 00000000 00280005"
+    ) + bytes(40)
+    again = shared[:35] + b"\xd5" + shared[36:]
+    yield "shared", word + as_it_is(shared) + as_it_is(again)
+    yield "shared_cut", word + as_it_is(shared[:-1]) + bytes([1, len(shared)]) + shared[:59] + b"\x29" + shared[60:]
     yield "nothing", b""
     nan, infinity, least = float("nan"), float("inf"), 5e-324
     for op in (0x00, 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x14, 0x20, 0x21, 0x22, 0x24, 0x25, 0x26,
