@@ -12,7 +12,8 @@
 //   4. no later than next_deadline():   member.poll(now);
 //   5. while (has_to_send()):           take_frame(room), and send it
 //   6. operation.finished()             its memory is the caller's again
-//   7. at the end, once is_complete():  member.release(now), and 5
+//
+// It may end once is_complete(); a root stays to answer requests until its ids are another group's.
 //
 // Windows. The chunks of all calls fill windows of K chunks (operation.hpp), numbered from 0 for the
 // life of the group. S of them are in flight (slot.hpp).
@@ -138,8 +139,6 @@ public:
   [[nodiscard]] bool is_idle() const { return unfinished_ == 0; }
   /// Whether all members have all that was sent, as far as this one knows.
   [[nodiscard]] bool is_complete() const;
-  /// The root releases the engines of its ids. Requires `is_complete()`, or a failure.
-  void release(TimeNs now);
   /// Moves to other trees, with the same members, root and ids.
   void move_to(const collective::GroupParameters& group, TimeNs now);
 
@@ -154,6 +153,8 @@ public:
   [[nodiscard]] Statistics statistics() const;
   [[nodiscard]] Status status() const;
   [[nodiscard]] bool is_root() const { return channel_.parameters.is_root(); }
+  /// Windows that were complete here.
+  [[nodiscard]] std::uint64_t windows() const { return statistics_.windows; }
   /// Smoothed time from opening a window to its completion; 0 before the first.
   [[nodiscard]] std::uint64_t window_ns() const { return window_ns_; }
 

@@ -381,18 +381,4 @@ void Member::notify_failure(TimeNs now) {
   }
 }
 
-void Member::release(TimeNs now) {
-  if (!is_root() || failure_) {
-    return;
-  }
-  for (const Slot& slot : slots_) {
-    Question& question = question_of(slot);
-    if (question.armed && channel_.parameters.armed) {
-      advance(question, now);
-      open_sequence(slot, false, false);
-      question.armed = false;
-    }
-  }
-}
-
 } // namespace tributary::reliable_multicast
