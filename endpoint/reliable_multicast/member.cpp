@@ -134,9 +134,10 @@ void Member::open(Slot& slot, Operation& operation, TimeNs now) {
 void Member::complete(Slot& slot, TimeNs now) {
   ++statistics_.windows;
   if (slot.measured) {
-    const std::uint64_t time = elapsed_ns(now, slot.opened_at);
+    // A member that is late makes a window long, which says nothing about the network.
+    const std::uint64_t time =
+        std::min(elapsed_ns(now, slot.opened_at), 2 * window_ns_ + channel_.parameters.retry_ns);
     window_ns_ = window_ns_ == 0 ? time : (7 * window_ns_ + time) / 8;
-    backoff_ = 0;
   }
   suspicion_.reset();
   if (is_root()) {

@@ -271,7 +271,6 @@ private:
   Operation* newest_ = nullptr;
   std::uint64_t unfinished_ = 0;
   std::uint64_t window_ns_ = 0;
-  std::uint32_t backoff_ = 0; ///< doublings of the root's timer, until a window is measured again
   std::optional<TimeNs> root_heard_at_;
   std::optional<Verdict> failure_;
   std::optional<Verdict> suspicion_;

@@ -31,7 +31,7 @@ using collective::TreeIndex;
 std::uint64_t Member::interval_ns(const Question& question) const {
   const std::uint64_t retry = channel_.parameters.retry_ns;
   const std::uint64_t first = std::max(retry, 4 * window_ns_);
-  const std::uint32_t doublings = std::min(std::max(question.retries, backoff_), 16U);
+  const std::uint32_t doublings = std::min(question.retries, 16U);
   return std::min(first << doublings, std::max(first, collective::retry_backoff_limit * retry));
 }
 
@@ -102,7 +102,6 @@ void Member::retry(Slot& slot, TimeNs now) {
   Question& question = question_of(slot);
   ++statistics_.retried;
   ++question.retries;
-  backoff_ = std::max(backoff_, std::min(question.retries, 5U));
   slot.measured = false;
   if (question.calls_roll) {
     conclude_roll_call(slot, now);
