@@ -57,10 +57,6 @@ void Member::receive_data(const wire::SharedFrame& frame, std::span<const std::b
     ++statistics_.stale;
     return;
   }
-  if (slot.window != frame.window) {
-    ++statistics_.stale; // completing a window completed the next one of the slot, too
-    return;
-  }
   if (frame.round == wire::first_round) {
     for (Slot& other : slots_) {
       if (other.state == WindowState::open && other.window < frame.window) {
@@ -68,6 +64,10 @@ void Member::receive_data(const wire::SharedFrame& frame, std::span<const std::b
         consider(other, now);
       }
     }
+  }
+  if (slot.window != frame.window) {
+    ++statistics_.stale; // windows that completed above, at the root, have completed this one, too
+    return;
   }
   if (slot.state == WindowState::absent) {
     keep(slot, frame, bytes);
