@@ -40,7 +40,7 @@ void Member::begin_window(Slot& slot, TimeNs now) {
   Question& question = question_of(slot);
   question.progress_at = now;
   question.lacking = slot.count + 1;
-  if (!question.armed || question.arm_void ||
+  if (!question.armed || question.arm_void || question.calls_roll ||
       elapsed_ns(now, question.armed_at) >= group.collective_timeout_ns / 2) {
     ++statistics_.armed;
     ask(slot, now);
