@@ -25,14 +25,14 @@
 
 namespace tributary::trees {
 
-/// Whether the tree with these parts may be shared at this switch, given what the others hold or may
-/// hold. Parts are of trees.
+/// Whether the tree with these parts may be shared at this switch, given what the others hold or
+/// may hold. Parts are of trees.
 [[nodiscard]] bool may_share(const transaction::Subject& subject,
                              std::span<const transaction::Part> wanted, topology::SwitchId at,
                              const transaction::Inventory& inventory);
 
-/// Whether a switch of the wanted tree, also the one itself, may hold it as shared with other ports:
-/// then the tree is given in two steps.
+/// Whether a switch of the wanted tree, also the one itself, may hold it as shared with other
+/// ports: then the tree is given in two steps.
 [[nodiscard]] bool needs_two_steps(const transaction::Subject& subject,
                                    std::span<const transaction::Part> wanted,
                                    const transaction::Inventory& inventory);

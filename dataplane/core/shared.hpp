@@ -1,6 +1,7 @@
-// Shared frames: what any member of a group multicasts on its tree (docs/protocol/shared-frames.md).
-// They are copied to the tree's ports, whatever the direction, except the one that they came by. No
-// engine is involved, and the frame is never written: its copies share one buffer.
+// Shared frames: what any member of a group multicasts on its tree
+// (docs/protocol/shared-frames.md). They are copied to the tree's ports, whatever the direction,
+// except the one that they came by. No engine is involved, and the frame is never written: its
+// copies share one buffer.
 //
 // Checked in this order, behind the checks of classify.hpp:
 //

@@ -16,8 +16,9 @@
 //
 // Claims. The destination address alone selects the protocol (wire/fabric_address.hpp): a multicast
 // frame goes to the protocol that claimed its tree, or its reduction id where several have claimed
-// ranges of the tree's ids; a shared frame to the one that claimed its tree and cookie; a unicast frame to the one that claimed unicasts. The protocol checks
-// the rest of the frame. Hellos belong to no protocol; unclaimed frames are counted.
+// ranges of the tree's ids; a shared frame to the one that claimed its tree and cookie; a unicast
+// frame to the one that claimed unicasts. The protocol checks the rest of the frame. Hellos belong
+// to no protocol; unclaimed frames are counted.
 //
 // Rest. A protocol that says that it may rest, and has nothing due and nothing to send, is not
 // called until frames of its claims arrive, or its owner wakes it (`send` and `wake` do). So a

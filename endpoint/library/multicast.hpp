@@ -1,8 +1,8 @@
 // Broadcasts and allgathers of the C API: by multicast where the group's trees are shared and the
 // members have ids for acknowledgements, else by a reduction.
 //
-// The ids are a context of their own (endpoint/contexts), in a group that no program sees. The first
-// call of a group makes it: all members agree, as for a dup.
+// The ids are a context of their own (endpoint/contexts), in a group that no program sees. The
+// first call of a group makes it: all members agree, as for a dup.
 #pragma once
 
 #include "endpoint/collective/vector_pipeline.hpp"
@@ -21,8 +21,8 @@ namespace tributary::library {
 /// One call, as far as its arguments have been checked. Either of its two forms is used.
 struct SharedCall {
   reliable_multicast::Task multicast;
-  /// Of a broadcast, and of an allgather whose blocks are one after the other: the memory that all
-  /// members reduce, with zeros where the others write. Called if they reduce.
+  /// What all members reduce instead: the memory of a broadcast, or of an allgather whose blocks are
+  /// one after the other, with zeros where the others write. Called if they reduce.
   std::function<collective::VectorTask()> reduction;
   /// After the reduction; may be empty.
   std::function<void()> unpack;

@@ -15,13 +15,14 @@
 //
 // It may end once is_complete(); a root stays to answer requests until its ids are another group's.
 //
-// Windows. The chunks of all calls fill windows of K chunks (operation.hpp), numbered from 0 for the
-// life of the group. S of them are in flight (slot.hpp).
+// Windows. The chunks of all calls fill windows of K chunks (operation.hpp), numbered from 0 for
+// the life of the group. S of them are in flight (slot.hpp).
 //
 //   event                                  does
 //   data of w, open                        stores it unless it is here
 //   data of w, absent                      keeps it, if there is memory
-//   data of w + S                          w, full and acknowledged, is complete: its sender knows
+//   data of w + S                          w, full and acknowledged, is complete: its sender has
+//                                            the result
 //   an id is armed (any frame from above   acknowledges, once for each sequence: when the window is
 //     with arm, newer sequence)              full; when all that is missing was overtaken; when
 //                                            nothing new came for `gap`, which then doubles (8 times
@@ -44,18 +45,19 @@
 //                                   doubling; the question carries the last result
 //   a result, at a leaf           the same, or data of w + S, or the leaf's request after 4 timers
 //   a result, at the root         the switch that keeps it (root_in_switch.cpp)
-//   a result that nobody keeps    leaves acknowledge the window before again, as full
+//   a result that is kept nowhere leaves acknowledge the window before again, as full
 //
-// A retry of the root restarts no gap, or a window whose last chunks were lost would wait for ever;
+// A retry of the root restarts no gap, or a window whose last chunks were lost would wait forever;
 // windows with a timer, a hole or a retry do not enter the smoothed time, or each time-out would
 // lengthen the next.
 //
 // Return. A receiver's call has finished with a window when it is full and acknowledged as full. A
-// sender's, when it is complete; or, if all that it has sent and that is not acknowledged is at most
-// `eager_bytes`, when that is copied. From then on `receive` and `poll` acknowledge and send again.
+// sender's, when it is complete; or, if all that it has sent and that is not acknowledged is at
+// most `eager_bytes`, when that is copied. From then on `receive` and `poll` acknowledge and send
+// again.
 //
-// Hostile members. A frame counts if its cookie is the group's, its rank has the NID that it bears,
-// the rank owns the chunk, and the length is the chunk's; else it is counted and dropped. So a
+// Hostile members. A frame counts if its cookie is the group's, its rank has the NID that it
+// bears, the rank owns the chunk, and the length is the chunk's; else it is counted and dropped. So a
 // member can withhold its chunks, and say that it has what it has not, or the reverse: that costs
 // itself data, or all members time, and is named (verdict.hpp); it gives no member a wrong byte of
 // another's.

@@ -1,5 +1,5 @@
-// The root: opens sequences under the ids of windows, gathers acknowledgements where no switch does,
-// asks again, and finds out whom a window waits for. Sequences, in-switch results and notices are
+// The root: opens sequences under the ids of windows, gathers acknowledgements where no switch
+// does, asks again, and finds out whom a window waits for. Sequences, in-switch results and notices are
 // those of endpoint/collective/root.hpp; what is left out is what only exactly-once needs.
 //
 //   event                              does
@@ -11,9 +11,9 @@
 //     that counts a member twice         once, then by the timer
 //   retry timer                        opens a sequence; the question carries the last result
 //   request of a leaf                  the same, at most once per retry interval
-//   the 5th, 7th ... retry, and each   a roll call: each member answers by itself, past the engines:
-//     16th result with holes             what its call is, and what it lacks. Who does not answer,
-//                                        and who lacks most, is told to all; a call that differs
+//   the 5th, 7th ... retry, and each   a roll call: each member answers by itself, past the
+//     16th result with holes             engines: what its call is, and what it lacks. All receive
+//                                        who does not answer, or lacks most; a call that differs
 //                                        ends the group, and so does a member time-out without
 //                                        progress
 #include "endpoint/reliable_multicast/acknowledgement.hpp"

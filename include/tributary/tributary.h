@@ -484,7 +484,7 @@ struct tributary_membership {
   uint32_t ids;          /* reductions in flight of the group */
   uint32_t first_sequence;
   uint32_t moves; /* named: how often the manager has moved it to other trees */
-  int shared; /* any member may multicast on the trees */
+  int shared;     /* any member may multicast on the trees */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
@@ -531,8 +531,8 @@ TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const vo
 
 /* buffer is read at from_rank and written elsewhere. Any type.
  *
- * Broadcasts and allgathers of a group on shared trees multicast their data, and the network reduces
- * the acknowledgements: what a member sends is what it gives, whatever the number of members. The
+ * Broadcasts and allgathers of a group on shared trees multicast their data, and the network
+ * reduces the acknowledgements: what a member sends is what it gives, whatever the number of members. The
  * first one of a group, also a started one, waits for all members, which agree on ids for the
  * acknowledgements as for a dup; then such a group has half as many reductions in flight where it
  * was joined and has no dups yet. Where the trees are not shared, or no ids are free at one of the
@@ -559,9 +559,8 @@ TRIBUTARY_API int tributary_allgather_start(struct tributary_group* group, const
 TRIBUTARY_API int tributary_allgatherv(struct tributary_group* group, const void* in, void* out,
                                        const size_t* counts, const size_t* offsets, int type);
 TRIBUTARY_API int tributary_allgatherv_start(struct tributary_group* group, const void* in,
-                                             void* out, const size_t* counts,
-                                             const size_t* offsets, int type,
-                                             struct tributary_request** request);
+                                             void* out, const size_t* counts, const size_t* offsets,
+                                             int type, struct tributary_request** request);
 
 TRIBUTARY_API int tributary_barrier(struct tributary_group* group);
 TRIBUTARY_API int tributary_barrier_start(struct tributary_group* group,

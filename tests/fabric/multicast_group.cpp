@@ -26,7 +26,7 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-/// Of a call, of one rank; equal at every member.
+/// A number of a call and a rank, equal at every member.
 std::uint64_t number_of(std::uint64_t seed, std::size_t call, std::uint64_t rank) {
   return mixed(seed + call * 0x9E3779B97F4A7C15 + rank * 0xD1B54A32D192ED03);
 }

@@ -16,8 +16,8 @@ class App;
 
 namespace tributary::host {
 
-/// An operation: a reduction of a kind, or one that moves elements of 8 bytes. Broadcasts take turns
-/// at their root.
+/// An operation: a reduction of a kind, or one that moves elements of 8 bytes. Ranks take
+/// turns as the root of broadcasts.
 struct Call {
   enum class What : std::uint8_t { reduce, broadcast, allgather };
   What what = What::reduce;

@@ -34,7 +34,7 @@ struct FabricAddress {
     return {0xFF800000U | (bits >> 3 & 3U) << 21 | (bits & 7U) << 18 | (bits >> 5 & 3U) << 16 |
             (tree.value & 0x1FFFU) << 3 | reduction_action};
   }
-  /// Of what any member multicasts on a tree.
+  /// The destination of what any member multicasts on a tree.
   static constexpr FabricAddress shared(TreeNumber tree) {
     return {0xFF800000U | (tree.value & 0x1FFFU) << 3 | shared_action};
   }

@@ -80,8 +80,8 @@ constexpr bool is_shared(FabricAddress destination) {
   return destination.is_multicast() && destination.action() == shared_action;
 }
 
-/// Writes the 62 bytes before the chunk, so that the chunk may be sent in place. The checksum covers
-/// only the fabric header.
+/// Writes the 62 bytes before the chunk, so that the chunk may be sent in place. The checksum
+/// covers only the fabric header.
 inline void encode_header(const SharedFrame& f, std::span<std::byte, shared_header_bytes> out) {
   std::byte* const frame = out.data();
   const std::size_t padded = padded_chunk(f.bytes);
@@ -112,8 +112,8 @@ inline std::span<const std::byte> chunk_of(std::span<const std::byte> frame, con
   return frame.subspan(shared_header_bytes, f.bytes);
 }
 
-/// Reads a shared frame of the given EtherType; `out` is only written if the result is `none`. Bytes
-/// past the padded chunk are ignored.
+/// Reads a shared frame of the given EtherType; `out` is only written if the result is `none`.
+/// Bytes past the padded chunk are ignored.
 inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
                           SharedFrame& out) {
   if (const DecodeError error = detail::check_tree_frame(
