@@ -21,8 +21,8 @@ namespace tributary::library {
 /// One call, as far as its arguments have been checked. Either of its two forms is used.
 struct SharedCall {
   reliable_multicast::Task multicast;
-  /// What all members reduce instead: the memory of a broadcast, or of an allgather whose blocks are
-  /// one after the other, with zeros where the others write. Called if they reduce.
+  /// What all members reduce instead: the memory of a broadcast, or of an allgather whose blocks
+  /// are one after the other, with zeros where the others write. Called if they reduce.
   std::function<collective::VectorTask()> reduction;
   /// After the reduction; may be empty.
   std::function<void()> unpack;

@@ -25,8 +25,8 @@
 //                                            the result
 //   an id is armed (any frame from above   acknowledges, once for each sequence: when the window is
 //     with arm, newer sequence)              full; when all that is missing was overtaken; when
-//                                            nothing new came for `gap`, which then doubles (8 times
-//                                            as long while nothing of w has come at all)
+//                                            nothing new came for `gap`, which then doubles (8
+//                                            times as long while nothing of w has come at all)
 //   result of w, all ones                  complete; w + S may open
 //   result of w with holes                 sends its own among them again, in order, the last one
 //                                            twice; the next sequence is armed already
@@ -57,8 +57,8 @@
 // again.
 //
 // Hostile members. A frame counts if its cookie is the group's, its rank has the NID that it
-// bears, the rank owns the chunk, and the length is the chunk's; else it is counted and dropped. So a
-// member can withhold its chunks, and say that it has what it has not, or the reverse: that costs
+// bears, the rank owns the chunk, and the length is the chunk's; else it is counted and dropped. So
+// a member can withhold its chunks, and say that it has what it has not, or the reverse: that costs
 // itself data, or all members time, and is named (verdict.hpp); it gives no member a wrong byte of
 // another's.
 //
