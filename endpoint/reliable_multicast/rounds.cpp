@@ -1,6 +1,7 @@
 // The root: opens sequences under the ids of windows, gathers acknowledgements where no switch
 // does, asks again, and finds out whom a window waits for. Sequences, in-switch results and
-// notices are those of endpoint/collective/root.hpp; what is left out is what only exactly-once needs.
+// notices are those of endpoint/collective/root.hpp; what is left out is what only exactly-once
+// needs.
 //
 //   event                              does
 //   a window opens, nothing armed or   opens a sequence (retry frame)
