@@ -537,9 +537,9 @@ TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const vo
  * for the acknowledgements as for a dup; then such a group has half as many reductions in flight
  * where it was joined and has no dups yet. Where the trees are not shared, or no ids are free at
  * one of the members, all reduce instead (BIT_OR): the results are the same. A call whose root,
- * count or kind differs at a member ends the group's multicasts with TRIBUTARY_ERR_COUNT_MISMATCH at all
- * members that wait. A broadcast of few bytes may return at from_rank before the others have it, as
- * with MPI. */
+ * count or kind differs at a member ends the group's multicasts with
+ * TRIBUTARY_ERR_COUNT_MISMATCH at all members that wait. A broadcast of few bytes may return at
+ * from_rank before the others have it, as with MPI. */
 TRIBUTARY_API int tributary_broadcast(struct tributary_group* group, void* buffer, size_t count,
                                       int type, uint32_t from_rank);
 TRIBUTARY_API int tributary_broadcast_start(struct tributary_group* group, void* buffer,
