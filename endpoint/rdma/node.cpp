@@ -38,12 +38,15 @@ std::optional<RegionKey> Node::register_region(std::span<std::byte> memory, Righ
 }
 
 bool Node::deregister_region(RegionKey key) {
-  const auto memory = s_.regions.remove(key);
-  if (!memory) {
+  const auto region = s_.regions.place_of(key);
+  if (!region) {
     return false;
   }
-  sink_.end_writes_to(*memory);
-  source_.end_reads_from(*memory);
+  if (s_.regions.uses(*region) > 0) {
+    sink_.end_writes_to(*region);
+    source_.end_reads_from(*region);
+  }
+  s_.regions.remove(*region);
   return true;
 }
 

@@ -99,7 +99,8 @@ public:
 
   [[nodiscard]] std::optional<RegionKey> register_region(std::span<std::byte> memory, Rights rights,
                                                          Vni vni);
-  /// Ends transfers to and from it; their peers are notified. False if the region does not exist.
+  /// Ends the transfers that name this region, and no others; their peers are notified. Costs no
+  /// search if there are none. False if the region does not exist.
   bool deregister_region(RegionKey key);
   /// The same for all regions: before the node is destroyed.
   void deregister_all();
@@ -159,9 +160,9 @@ private:
   void count_refused(wire::RdmaError error);
   // Requests of peers (node_requests.cpp).
   void take_request(const wire::RdmaFrame& frame);
-  /// The first error in a request; sets `memory` if there is none.
-  [[nodiscard]] wire::RdmaStatus objection_to(const wire::RdmaHeader& h,
-                                              const wire::RdmaRequest& request, std::byte*& memory);
+  /// The memory that a request asks for, or the first error in it.
+  [[nodiscard]] Regions::Found examine(const wire::RdmaHeader& h,
+                                       const wire::RdmaRequest& request) const;
   void refuse(const wire::RdmaHeader& h, wire::RdmaStatus status);
   /// Index of the requesting peer, if it may be given something; otherwise it has been answered.
   [[nodiscard]] std::optional<std::uint16_t> admit(const wire::RdmaHeader& h,

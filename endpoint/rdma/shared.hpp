@@ -168,6 +168,16 @@ struct Shared {
     }
     return i;
   }
+  /// The transfer of a record begins; its region is in use until it ends.
+  void begin_transfer(std::uint32_t record, std::uint32_t message, std::uint16_t context,
+                      RegionPlace region) {
+    records.begin(record, message, context, region);
+    regions.use(region);
+  }
+  void end_transfer(std::uint32_t record, Record::State state, wire::RdmaStatus status) {
+    regions.release(records[record].region);
+    records.end(record, state, status, now);
+  }
   /// Frees the places of records that ended long ago.
   void forget_ended() {
     for (std::uint32_t i = records.oldest_ended(); i != Records::none; i = records.oldest_ended()) {
