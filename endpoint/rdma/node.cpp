@@ -56,11 +56,12 @@ void Node::deregister_all() {
   }
 }
 
-BeginError Node::may_begin(Nid nid, std::uint64_t length) const {
-  if (!wire::is_valid_nid(nid)) {
+BeginError Node::may_begin(EndPoint peer, std::uint64_t length) const {
+  if (!wire::is_valid_nid(peer.nid) || peer.number >= end_points_per_host) {
     return BeginError::bad_nid;
   }
-  if (nid == s_.options.nid) {
+  // No switch sends a frame back to the port that it came from.
+  if (peer.nid == s_.options.address.nid) {
     return BeginError::own_nid;
   }
   if (length / s_.payload_bytes() >= std::numeric_limits<std::uint32_t>::max()) {
@@ -81,7 +82,7 @@ Begun Node::write(const WriteRequest& request) {
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
-  if (s_.peers[*peer].quarantined) {
+  if (s_.peers.is_quarantined(*peer)) {
     return {BeginError::quarantined, {}};
   }
   if (!s_.completions.reserve()) {
@@ -107,7 +108,7 @@ Begun Node::read(const ReadRequest& request) {
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
-  if (s_.peers[*peer].quarantined) {
+  if (s_.peers.is_quarantined(*peer)) {
     return {BeginError::quarantined, {}};
   }
   if (!s_.completions.reserve()) {
@@ -174,9 +175,19 @@ bool Node::set_quarantined(Nid nid, Vni vni, bool quarantined) {
   return true;
 }
 
-const Peer* Node::peer(Nid nid, Vni vni) const {
-  const auto i = s_.peers.find(nid, vni);
+const Peer* Node::peer(EndPoint address, Vni vni) const {
+  const auto i = s_.peers.find(address, vni);
   return i ? &s_.peers[*i] : nullptr;
+}
+
+EndPoint Node::end_point_of(Nid nid, Vni vni) const {
+  EndPoint found = nid;
+  s_.peers.for_each([&](const Peer& peer) {
+    if (peer.address.nid == nid && peer.vni == vni && peer.shown) {
+      found = peer.address;
+    }
+  });
+  return found;
 }
 
 // Frames.
@@ -190,9 +201,11 @@ void Node::receive(std::span<const FrameView> frames, TimeNs now) {
         wire::decode({frames[i].data, frames[i].length}, s_.options.ethertype, frame);
     if (error != wire::RdmaError::none) {
       count_refused(error);
-    } else if (frame.header.destination != s_.options.nid ||
-               frame.header.source == s_.options.nid) {
+    } else if (frame.header.destination.nid != s_.options.address.nid ||
+               frame.header.source.nid == s_.options.address.nid) {
       ++s_.counters.misdirected;
+    } else if (frame.header.destination != s_.options.address) {
+      ++s_.counters.other_end_point; // it answers, not this one
     } else {
       take(frame);
     }

@@ -1,8 +1,8 @@
-// One host's end of RDMA: all its transfers, with any peer. Pure: frames and times in, frames out.
+// The RDMA of one end point: all its transfers, with any peer. Pure: frames and times in, frames out.
 //
 // How to use it (one thread at a time; the owner's, or the one of an engine::Loop):
 //
-//   Node node({.nid = ..., .incarnation = ..., .seed = ...});
+//   Node node({.address = ..., .incarnation = ..., .seed = ...});
 //   engine.add(node); engine.claim_unicast(node);
 //   const auto key = node.register_region(memory, {.peers_write = true}, vni);    send to the peer
 //   const Begun begun = node.write({...});            the memory stays until the completion
@@ -44,7 +44,7 @@ namespace tributary::rdma {
   X(no_context,       "as many transfers as this node has room for are in progress")               \
   X(no_completion,    "completions that were not taken fill their queue")                        \
   X(no_peer,          "as many peers as this node has room for are in use")                        \
-  X(bad_nid,          "this NID cannot stand in a unicast address")                                \
+  X(bad_nid,          "this NID, or end point, cannot stand in a unicast address")                 \
   X(own_nid,          "the peer is this host itself")                                              \
   X(quarantined,      "the peer is quarantined: transfers with it have failed again and again")    \
   X(too_long,         "more than 2^32 - 1 frames")
@@ -72,7 +72,7 @@ struct Begun {
 };
 
 struct WriteRequest {
-  Nid peer{};
+  EndPoint peer{};
   Vni vni{};
   std::span<const std::byte> memory;
   RegionKey key{};                          ///< the peer's region
@@ -82,7 +82,7 @@ struct WriteRequest {
 };
 
 struct ReadRequest {
-  Nid peer{};
+  EndPoint peer{};
   Vni vni{};
   std::span<std::byte> memory;
   RegionKey key{};
@@ -128,8 +128,8 @@ public:
   void set_policy(const rdma_policy::Policy& policy);
   void set_policy(Vni vni, const rdma_policy::Policy& policy);
   [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
-  /// Nothing new is begun with a quarantined peer; transfers in progress continue. False without
-  /// room to store it.
+  /// Nothing new is begun with a program of a quarantined host; transfers in progress continue.
+  /// False without room to store it.
   bool set_quarantined(Nid peer, Vni vni, bool quarantined);
 
   [[nodiscard]] const Counters& counters() const { return s_.counters; }
@@ -141,7 +141,9 @@ public:
   /// All transfers in progress, of this host and of peers. Cold: allocates.
   [[nodiscard]] std::vector<TransferStatus> transfers() const;
   /// Knowledge about a peer; null if unknown.
-  [[nodiscard]] const Peer* peer(Nid nid, Vni vni) const;
+  [[nodiscard]] const Peer* peer(EndPoint address, Vni vni) const;
+  /// An end point of this host that is known; that of number 0 if none is. Cold.
+  [[nodiscard]] EndPoint end_point_of(Nid nid, Vni vni) const;
 
   // For the engine.
 
@@ -170,7 +172,7 @@ private:
   void challenge(const wire::RdmaHeader& h, std::uint64_t proof);
   /// This peer's requests can no longer complete.
   void end_all_of(std::uint16_t peer);
-  [[nodiscard]] BeginError may_begin(Nid nid, std::uint64_t length) const;
+  [[nodiscard]] BeginError may_begin(EndPoint peer, std::uint64_t length) const;
   bool send_replies(engine::Outlet& outlet);
 
   Shared s_;

@@ -18,7 +18,7 @@ namespace tributary::rdma {
 inline constexpr std::size_t most_contexts = 65'536;
 
 struct Options {
-  Nid nid;
+  EndPoint address;
   std::uint16_t ethertype = wire::default_ethertype;
   /// Differs with each start of this host: programs draw it.
   std::uint64_t incarnation = 1;

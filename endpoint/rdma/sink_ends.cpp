@@ -31,7 +31,7 @@ void Sink::finish(std::uint16_t cid) {
   if (context.work != ReceiveContext::no_work) {
     const Work& work = works_[context.work];
     s_.arrivals.push({.kind = Completion::Kind::arrival,
-                      .peer = peer.nid,
+                      .peer = peer.address,
                       .vni = peer.vni,
                       .message = context.message,
                       .user = work.user,
@@ -54,7 +54,7 @@ void Sink::finish_read(std::uint16_t cid, Cause cause, wire::RdmaStatus status) 
   s_.completions.push({.kind = Completion::Kind::read,
                        .cause = cause,
                        .status = status,
-                       .peer = peer.nid,
+                       .peer = peer.address,
                        .vni = peer.vni,
                        .message = context.message,
                        .user = work.user,

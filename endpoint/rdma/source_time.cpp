@@ -131,7 +131,7 @@ void Source::finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status) {
     s_.completions.push({.kind = Completion::Kind::write,
                          .cause = cause,
                          .status = status,
-                         .peer = peer.nid,
+                         .peer = peer.address,
                          .vni = peer.vni,
                          .message = context.message,
                          .user = context.user,

@@ -154,9 +154,9 @@ bool Network::uplink_full(const Host& host) const {
 }
 
 Network::Host* Network::destination_of(const std::byte* frame) {
-  const Nid nid = wire::dfa_of(frame + wire::ethernet_header_bytes).nid();
+  const EndPoint to = wire::dfa_of(frame + wire::ethernet_header_bytes).end_point();
   for (Host& host : hosts_) {
-    if (host.node != nullptr && host.node->options().nid == nid) {
+    if (host.node != nullptr && host.node->options().address == to) {
       return &host;
     }
   }

@@ -140,8 +140,8 @@ inline constexpr std::uint8_t to_sink = 64;    ///< RSP, NOCTX, ABORT: DCID is a
 
 /// Everything of an RDMA frame except what follows the header.
 struct RdmaHeader {
-  Nid source;      ///< of the frame
-  Nid destination; ///< of the frame
+  EndPoint source;      ///< of the frame
+  EndPoint destination; ///< of the frame
   Vni vni;
   RdmaKind kind = RdmaKind::wr;
   std::uint8_t flags = 0;
@@ -331,8 +331,8 @@ inline RdmaError decode(std::span<const std::byte> frame, std::uint16_t ethertyp
       return RdmaError::bad_crc;
     }
   }
-  out.header = {.source = sfa_of(p).nid(),
-                .destination = dfa.nid(),
+  out.header = {.source = sfa_of(p).end_point(),
+                .destination = dfa.end_point(),
                 .vni = vni_of(p),
                 .kind = static_cast<RdmaKind>(kind),
                 .flags = std::to_integer<std::uint8_t>(r[rdma_offset::flags]),
