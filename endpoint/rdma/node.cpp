@@ -61,7 +61,7 @@ BeginError Node::may_begin(EndPoint peer, std::uint64_t length) const {
     return BeginError::bad_nid;
   }
   // No switch sends a frame back to the port that it came from.
-  if (peer.nid == s_.options.address.nid) {
+  if (peer.nid == s_.options.address.nid && !s_.options.reaches_own_host) {
     return BeginError::own_nid;
   }
   if (length / s_.payload_bytes() >= std::numeric_limits<std::uint32_t>::max()) {
@@ -193,23 +193,29 @@ EndPoint Node::end_point_of(Nid nid, Vni vni) const {
 // Frames.
 
 void Node::receive(std::span<const FrameView> frames, TimeNs now) {
-  s_.now = std::max(s_.now, now);
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    ++s_.counters.frames_received;
+  begin_receive(now);
+  for (const FrameView& view : frames) {
     wire::RdmaFrame frame;
-    const wire::RdmaError error =
-        wire::decode({frames[i].data, frames[i].length}, s_.options.ethertype, frame);
-    if (error != wire::RdmaError::none) {
-      count_refused(error);
-    } else if (frame.header.destination.nid != s_.options.address.nid ||
-               frame.header.source.nid == s_.options.address.nid) {
-      ++s_.counters.misdirected;
-    } else if (frame.header.destination != s_.options.address) {
-      ++s_.counters.other_end_point; // it answers, not this one
-    } else {
+    if (read(view, frame)) {
       take(frame);
     }
   }
+}
+
+bool Node::read(const FrameView& view, wire::RdmaFrame& frame) {
+  ++s_.counters.frames_received;
+  const wire::RdmaError error = wire::decode({view.data, view.length}, s_.options.ethertype, frame);
+  if (error != wire::RdmaError::none) {
+    count_refused(error);
+  } else if (frame.header.destination.nid != s_.options.address.nid ||
+             (frame.header.source.nid == s_.options.address.nid && !s_.options.reaches_own_host)) {
+    ++s_.counters.misdirected;
+  } else if (frame.header.destination != s_.options.address) {
+    ++s_.counters.other_end_point; // it answers, not this one
+  } else {
+    return true;
+  }
+  return false;
 }
 
 void Node::count_refused(wire::RdmaError error) {
@@ -244,6 +250,8 @@ void Node::take(const wire::RdmaFrame& frame) {
     break;
   case wire::RdmaKind::fin: sink_.take_finish(frame); break;
   case wire::RdmaKind::abort: to_sink ? sink_.take_abort(frame) : source_.take_abort(frame); break;
+  case wire::RdmaKind::str:
+  case wire::RdmaKind::ack: ++s_.counters.no_streams; break;
   }
 }
 

@@ -29,6 +29,7 @@
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma_request.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -148,6 +149,13 @@ public:
   // For the engine.
 
   void receive(std::span<const FrameView> frames, TimeNs now) override;
+  // The same in steps, for an owner that has streams beside it (endpoint/messages):
+  /// Time passes.
+  void begin_receive(TimeNs now) { s_.now = std::max(s_.now, now); }
+  /// Reads a frame; false if it is not for this node, which is counted.
+  [[nodiscard]] bool read(const FrameView& view, wire::RdmaFrame& frame);
+  /// Takes a frame that was read.
+  void take(const wire::RdmaFrame& frame);
   void poll(TimeNs now) override;
   [[nodiscard]] TimeNs next_deadline() const override { return s_.timers.next(); }
   /// While data arrives.
@@ -158,7 +166,6 @@ public:
   void send(engine::Outlet& outlet) override;
 
 private:
-  void take(const wire::RdmaFrame& frame);
   void count_refused(wire::RdmaError error);
   // Requests of peers (node_requests.cpp).
   void take_request(const wire::RdmaFrame& frame);

@@ -5,6 +5,7 @@
 
 #include "endpoint/rdma/hash_index.hpp"
 #include "endpoint/rdma/index_list.hpp"
+#include "endpoint/rdma/path_estimate.hpp"
 #include "lib/rdma_policy/policy.hpp"
 #include "tributary/types.hpp"
 
@@ -21,12 +22,11 @@ namespace tributary::rdma {
 enum class Held : std::uint8_t { sinks, sources, records };
 using Holdings = std::array<std::uint32_t, 3>; ///< by Held
 
-struct Peer {
+struct Peer : PathEstimate {
   EndPoint address;
   Vni vni;
-  const rdma_policy::Policy* policy = nullptr; ///< policy of its VNI
-  std::uint32_t uses = 0;                      ///< contexts and records that refer to it
-  std::uint32_t tenant = 0;                    ///< the entry of its VNI
+  std::uint32_t uses = 0;   ///< contexts and records that refer to it
+  std::uint32_t tenant = 0; ///< the entry of its VNI
   Holdings held{};
   std::uint64_t incarnation = 0;
   std::uint64_t proof = 0;         ///< to be sent to it with our requests; 0: none
@@ -37,46 +37,10 @@ struct Peer {
   bool quarantined = false;  ///< nothing new is begun with its host; of end point 0 alone
   std::uint16_t payload = 0; ///< payload that it takes in a frame, if it had to report it
   std::uint32_t busy_in_a_row = 0;
-  std::uint64_t round_trip_ns = 0; ///< smoothed; 0: unknown
-  std::uint64_t deviation_ns = 0;
-  std::uint64_t reordering_ns = 0; ///< how long a hole may be a late frame
-  std::uint64_t newest_stamp = 0;  ///< stamp of its newest data frame
+  std::uint64_t newest_stamp = 0; ///< stamp of its newest data frame
 
   [[nodiscard]] bool is_of(std::uint64_t other) const {
     return incarnation_known && incarnation == other;
-  }
-  /// Weights as in RFC 6298: an eighth, a quarter.
-  void sample_round_trip(std::uint64_t ns) {
-    if (round_trip_ns == 0) {
-      round_trip_ns = std::max<std::uint64_t>(ns, 1);
-      deviation_ns = ns / 2;
-      return;
-    }
-    const std::uint64_t off = ns > round_trip_ns ? ns - round_trip_ns : round_trip_ns - ns;
-    deviation_ns = (3 * deviation_ns + off) / 4;
-    round_trip_ns = std::max<std::uint64_t>((7 * round_trip_ns + ns) / 8, 1);
-  }
-  [[nodiscard]] std::uint64_t least_reordering() const {
-    return (round_trip_ns == 0 ? policy->initial_reordering_ns : round_trip_ns) / 4;
-  }
-  /// The missing frame was lost: holes can be asked for earlier.
-  void was_lost() {
-    reordering_ns = std::max(reordering_ns - reordering_ns * 3 / 100, least_reordering());
-  }
-  /// What was asked for was on its way: the question was too early.
-  void was_late() {
-    reordering_ns = std::min(reordering_ns + reordering_ns / 2, policy->most_reordering_ns);
-  }
-  [[nodiscard]] std::uint64_t timeout_ns() const {
-    if (round_trip_ns == 0) {
-      return policy->initial_timeout_ns;
-    }
-    return std::clamp(round_trip_ns + 4 * deviation_ns + reordering_ns, policy->least_timeout_ns,
-                      policy->most_timeout_ns);
-  }
-  /// How long a frame that was asked for is not asked for again.
-  [[nodiscard]] std::uint64_t guard_ns() const {
-    return (round_trip_ns == 0 ? policy->initial_timeout_ns : round_trip_ns) + reordering_ns;
   }
 };
 
