@@ -20,11 +20,12 @@ namespace tributary::messages {
 using Source = std::uint64_t;
 inline constexpr Source any_source = ~Source{0};
 
-/// What a message is known by.
+/// What a message is known by. Without initial values: so that a table of many takes no memory
+/// before it is used.
 struct Envelope {
-  Source source = 0;
-  std::uint64_t tag = 0;
-  bool tagged = false; ///< messages without a tag match receives without one
+  Source source;
+  std::uint64_t tag;
+  bool tagged; ///< messages without a tag match receives without one
 };
 
 /// What a receive is for.
@@ -49,8 +50,7 @@ public:
     std::uint32_t last = none;
   };
 
-  explicit Lists(std::size_t count)
-      : links_(std::make_unique_for_overwrite<Link[]>(count)) {}
+  explicit Lists(std::size_t count) : links_(std::make_unique_for_overwrite<Link[]>(count)) {}
 
   void append(List& list, std::uint32_t i) {
     links_[i] = {list.last, none};

@@ -98,8 +98,7 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   if (is_message && s.has(segment_flag::data)) {
     put(s.data);
   }
-  if (s.kind == SegmentKind::rts ||
-      (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
+  if (s.kind == SegmentKind::rts || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
     put(s.total);
   }
   if (s.kind == SegmentKind::rts || s.kind == SegmentKind::atomic) {
@@ -143,8 +142,7 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   if (is_message && s.has(segment_flag::data)) {
     take(s.data);
   }
-  if (s.kind == SegmentKind::rts ||
-      (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
+  if (s.kind == SegmentKind::rts || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
     take(s.total);
   } else if (s.kind == SegmentKind::eager) {
     s.total = s.length;
