@@ -32,9 +32,9 @@ std::string_view text_of(BeginError error) {
 
 Node::Node(const Options& options) : s_(options), sink_(s_), source_(s_) {}
 
-std::optional<RegionKey> Node::register_region(std::span<std::byte> memory, Rights rights,
-                                               Vni vni) {
-  return s_.regions.add(memory, rights, vni);
+std::optional<RegionKey> Node::register_region(std::span<std::byte> memory, Rights rights, Vni vni,
+                                               std::uint64_t first) {
+  return s_.regions.add(memory, rights, vni, first);
 }
 
 bool Node::deregister_region(RegionKey key) {

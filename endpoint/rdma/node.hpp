@@ -98,8 +98,9 @@ public:
 
   // For the owner.
 
+  /// Peers name the first byte by the offset `first`.
   [[nodiscard]] std::optional<RegionKey> register_region(std::span<std::byte> memory, Rights rights,
-                                                         Vni vni);
+                                                         Vni vni, std::uint64_t first = 0);
   /// Ends the transfers that name this region, and no others; their peers are notified. Costs no
   /// search if there are none. False if the region does not exist.
   bool deregister_region(RegionKey key);

@@ -10,7 +10,8 @@ Regions::Regions(std::size_t count, const Secret& secret)
   }
 }
 
-std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights, Vni vni) {
+std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights, Vni vni,
+                                      std::uint64_t first) {
   if (free_.empty()) {
     return std::nullopt;
   }
@@ -20,7 +21,7 @@ std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights
   while (key == 0 || index_.find(key) != HashIndex::none) {
     key = secret_.of(++drawn_, 0);
   }
-  regions_[place] = {.key = key, .memory = memory, .rights = rights, .vni = vni};
+  regions_[place] = {.key = key, .memory = memory, .rights = rights, .vni = vni, .first = first};
   index_.insert(key, place);
   return RegionKey{key};
 }
@@ -59,11 +60,12 @@ Regions::Found Regions::find(RegionKey key, Vni vni, bool write, std::uint64_t o
   if (write ? !region.rights.peers_write : !region.rights.peers_read) {
     return {.status = wire::RdmaStatus::no_right};
   }
-  if (offset > region.memory.size() || length > region.memory.size() - offset) {
+  const std::uint64_t from = offset - region.first; // huge if it is before the region
+  if (from > region.memory.size() || length > region.memory.size() - from) {
     return {.status = wire::RdmaStatus::out_of_bounds};
   }
   return {.status = wire::RdmaStatus::ok,
-          .memory = region.memory.data() + offset,
+          .memory = region.memory.data() + from,
           .region = static_cast<RegionPlace>(place)};
 }
 

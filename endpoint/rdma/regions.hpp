@@ -30,8 +30,10 @@ class Regions {
 public:
   Regions(std::size_t count, const Secret& secret);
 
-  /// nullopt if all places are taken. The memory must stay until it is deregistered.
-  [[nodiscard]] std::optional<RegionKey> add(std::span<std::byte> memory, Rights rights, Vni vni);
+  /// nullopt if all places are taken. The memory must stay until it is deregistered. Peers name its
+  /// first byte by the offset `first`: 0, or its address here.
+  [[nodiscard]] std::optional<RegionKey> add(std::span<std::byte> memory, Rights rights, Vni vni,
+                                             std::uint64_t first = 0);
   /// Its place; nullopt if the region does not exist.
   [[nodiscard]] std::optional<RegionPlace> place_of(RegionKey key) const;
   /// Requires that no transfer uses it.
@@ -60,6 +62,7 @@ private:
     std::span<std::byte> memory;
     Rights rights;
     Vni vni;
+    std::uint64_t first = 0;
     std::uint32_t uses = 0;
   };
   std::vector<Region> regions_;

@@ -166,6 +166,15 @@ TEST_F(RegionsTest, RefuseByName) {
   EXPECT_EQ(regions.find(RegionKey{0xFFFF}, vni, true, 0, 1).status, wire::RdmaStatus::wrong_key);
 }
 
+TEST_F(RegionsTest, AreNamedFromTheirFirstOffsetOn) {
+  constexpr std::uint64_t first = 0x7F0000001000;
+  const RegionKey named = *regions.add(memory, {.peers_write = true}, vni, first);
+  EXPECT_EQ(regions.find(named, vni, true, first + 40, 60).memory, memory.data() + 40);
+  for (const std::uint64_t outside : {std::uint64_t{0}, first - 1, first + 41}) {
+    EXPECT_EQ(regions.find(named, vni, true, outside, 60).status, wire::RdmaStatus::out_of_bounds);
+  }
+}
+
 TEST_F(RegionsTest, ForgetAKeyForGood) {
   const auto place = regions.place_of(key);
   ASSERT_TRUE(place);
