@@ -43,7 +43,7 @@ Completion Messenger::completion_of(const Operation& o, Failure failure) const {
 
 void Messenger::push(const Completion& completion) {
   counters_.failed += completion.done() ? 0 : 1;
-  if (completion.silent && completion.done()) {
+  if (completion.silent && completion.done() && !reports_silent_) {
     return;
   }
   completions_[(first_completion_ + completed_++) % completions_.size()] = completion;

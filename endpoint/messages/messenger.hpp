@@ -144,14 +144,18 @@ public:
 
   [[nodiscard]] BeginError write(const Transfer& transfer);
   [[nodiscard]] BeginError read(const Transfer& transfer);
+  /// Peers name its first byte by the offset `first`.
   [[nodiscard]] std::optional<rdma::RegionKey> register_region(std::span<std::byte> memory,
-                                                               rdma::Rights rights, Vni vni) {
-    return node_.register_region(memory, rights, vni);
+                                                               rdma::Rights rights, Vni vni,
+                                                               std::uint64_t first = 0) {
+    return node_.register_region(memory, rights, vni, first);
   }
   bool deregister_region(rdma::RegionKey key);
 
   [[nodiscard]] std::optional<Completion> take_completion();
   [[nodiscard]] std::size_t completions() const { return completed_; }
+  /// From now on successes of silent operations are completions, too, marked as such: to count them.
+  void report_silent() { reports_silent_ = true; }
   /// Ends all sessions, and notifies peers, as far as the link takes it without waiting.
   void say_goodbye();
 
@@ -261,6 +265,7 @@ private:
   std::size_t first_completion_ = 0;
   std::size_t completed_ = 0;
   std::size_t reserved_ = 0; ///< places of operations in progress
+  bool reports_silent_ = false;
   TimeNs now_;
 };
 
