@@ -183,10 +183,29 @@ void Messenger::end_session(std::uint32_t s) {
   streams_.forget(s);
 }
 
-void Messenger::say_goodbye() {
+void Messenger::end_all() {
+  for (std::uint32_t op = 0; op < operations_.size(); ++op) {
+    const Operation& o = operations_[op];
+    if (o.kind == Operation::Kind::unused) {
+      continue;
+    }
+    if (o.state == Operation::State::posted) {
+      matching_.withdraw(op);
+      complete(op, Failure::cancelled);
+      finish(op);
+    } else if (o.state == Operation::State::reading) {
+      node_.cancel(o.transfer);
+    }
+  }
   streams_.abandon_all();
-  node_.deregister_all();
   follow();
+  while (take_completion()) {
+  }
+}
+
+void Messenger::say_goodbye() {
+  end_all();
+  node_.deregister_all();
 }
 
 void Messenger::resume(std::uint32_t s) {

@@ -88,7 +88,7 @@ struct Send {
   std::uint64_t tag = 0;
   bool tagged = false;
   std::optional<std::uint64_t> data{}; ///< for the receiver, with the completion
-  bool inject = false;                 ///< at once or not at all; no completion
+  bool inject = false;                 ///< its memory is the caller's after the call, or `again`
   bool wants_done = false;             ///< completes when the message was received
   bool silent = false;                 ///< completes only if it fails
   std::uint64_t user = 0;
@@ -156,7 +156,10 @@ public:
   [[nodiscard]] std::size_t completions() const { return completed_; }
   /// From now on successes of silent operations are completions, too, marked as such: to count them.
   void report_silent() { reports_silent_ = true; }
-  /// Ends all sessions, and notifies peers, as far as the link takes it without waiting.
+  /// Ends all operations and sessions without completions: from here on no memory of the owner's is
+  /// used, except regions. Peers are notified by the next `send`.
+  void end_all();
+  /// The same, and deregisters all regions.
   void say_goodbye();
 
   [[nodiscard]] rdma::Node& node() { return node_; }

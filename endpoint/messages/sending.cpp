@@ -37,7 +37,7 @@ BeginError Messenger::send(const Send& send) {
   o.tag = send.tag;
   o.has_data = send.data.has_value();
   o.data = send.data.value_or(0);
-  o.silent = send.silent || send.inject;
+  o.silent = send.silent;
   o.wants_done = send.wants_done;
   o.is_long = send.memory.size() > options_.eager_bytes;
   o.memory = const_cast<std::byte*>(send.memory.data()); // it is only read

@@ -176,7 +176,7 @@ private:
     const bool inject = (how & 2) != 0;
     const std::size_t length =
         inject ? input.below(200) : input.take<std::uint16_t>() % memory_bytes;
-    const bool silent = (how & 8) != 0;
+    const bool silent = inject || (how & 8) != 0;
     if (messenger_->send({.peer = address_of(how & 1U),
                           .vni = vni,
                           .memory = std::span(own_).first(length),
@@ -187,7 +187,7 @@ private:
                           .silent = silent,
                           .user = user}) == BeginError::none) {
       ++users_;
-      if (!inject && !silent) {
+      if (!silent) {
         begun_.insert(user);
       }
     }

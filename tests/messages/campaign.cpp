@@ -194,6 +194,7 @@ private:
                                                     .data = user,
                                                     .inject = inject,
                                                     .wants_done = !inject && random_.chance(0.1),
+                                                    .silent = inject,
                                                     .user = user});
     if (error == BeginError::again) {
       return;
