@@ -2,7 +2,7 @@
 
 #include "endpoint/library/host_environment.hpp"
 #include "endpoint/library/open_link.hpp"
-#include "lib/link/link_error.hpp"
+#include "lib/link/node_port.hpp"
 #include "tributary/wire/ethernet.hpp"
 #include "tributary/wire/fabric_address.hpp"
 
@@ -85,6 +85,8 @@ std::unique_ptr<Program> Program::open(const Settings& settings, bool may_thread
   }
   opened.port->enlarge(std::numeric_limits<std::uint32_t>::max(), buffer_bytes);
   opened.port->filter_end_point(opened.address.number);
+  opened.port = std::make_unique<link::NodePort>(std::move(opened.port), opened.address, opened.vni,
+                                                 opened.interface);
   return std::unique_ptr<Program>(
       new Program(std::move(opened), settings, may_thread && settings.thread));
 }
@@ -97,6 +99,7 @@ messages::Options messenger_options(const Settings& settings, const link::Port& 
       std::min<std::size_t>(port.receive_room(), std::numeric_limits<std::uint32_t>::max()));
   messages::Options o;
   o.rdma.address = address;
+  o.rdma.reaches_own_host = true; // by the port
   o.rdma.ethertype = ethertype;
   o.rdma.incarnation = drawn();
   o.rdma.seed = drawn();
