@@ -502,7 +502,7 @@ def rdma_seeds():
 
 def message_seeds():
     """Steps of messages.cpp's MessageWorld: a byte for the kind, then its choices."""
-    EAGER, MORE, RTS, DONE, ATOMIC = range(1, 6)
+    EAGER, MORE, RTS, DONE, UNKNOWN = range(1, 6)
     TAGGED, DATA, WHOLE, WANTS_DONE = 1, 2, 4, 8
     FULL, ACCEPT, PROVEN = 0x44, 0x02, 0x44  # a credit of 8, frames of 200 bytes
 
@@ -537,7 +537,7 @@ def message_seeds():
     yield "own_long", b"\1" + send(0, 900) + bytes([5, FULL | ACCEPT]) + wait(60000) * 3
     yield "own_unanswered", b"\1" + send(0, 50) + wait(60000) * 3
     yield "injected", b"\1" + opened + send(2, 50) + send(16, 100) + wait(60000)
-    yield "atomic", b"\1" + opened + segments((ATOMIC, 0, 0, 0, 8))
+    yield "unknown", b"\1" + opened + segments((UNKNOWN, 0, 0, 0, 8))
     yield "cancelled", b"\1" + receive(0, 1, 10) + bytes([3, 0])
 
 

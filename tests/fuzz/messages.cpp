@@ -264,7 +264,7 @@ private:
     for (unsigned n = 0; n < 1U + (how >> 4 & 3U); ++n) {
       wire::Segment s;
       s.kind = static_cast<wire::SegmentKind>(input.below(8));
-      s.flags = input.take<std::uint8_t>() & 0x3F;
+      s.flags = input.take<std::uint8_t>() & 0x1F;
       s.number = input.take<std::uint8_t>() | (how & 0x40U) << 10; // an operation of ours, perhaps
       s.tag = input.below(3);
       s.total = input.take<std::uint16_t>() % 1'000;

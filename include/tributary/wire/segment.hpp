@@ -5,13 +5,11 @@
 //     0   1  kind
 //     1   1  flags
 //     2   2  bytes of data after the fields
-//     4   4  number   of the sender's operation, for DONE and RESULT; 0 if there is none
-//     8   8  tag      EAGER, RTS; 0 without the flag `tagged`. DONE, RESULT: status in 7:0
+//     4   4  number   of the sender's operation, for DONE; 0 if there is none
+//     8   8  tag      EAGER, RTS; 0 without the flag `tagged`. DONE: status in 7:0
 //    16   8  data     with the flag `data`: of the sender's program, for the receiver's
 //        8   total    EAGER without `whole`, RTS: bytes of the message
-//        8   key      RTS, ATOMIC: of a region. RTS: of the sender, from which the message is read
-//        8   offset   ATOMIC: within it
-//        4   what     ATOMIC: bits 7:0 the operator, 15:8 the type, 31:16 the number of elements
+//        8   key      RTS: of the sender's region, from which the message is read
 //
 // A message that is short goes as EAGER, in one segment or with MORE behind it; the messages of a
 // stream do not interleave. Of a long one only RTS goes, and its receiver reads it (RDMA read).
@@ -30,11 +28,9 @@ namespace tributary::wire {
 
 enum class SegmentKind : std::uint8_t {
   eager = 1,  ///< a message, or its beginning
-  more = 2,   ///< what follows of it
-  rts = 3,    ///< a message that is to be read
-  done = 4,   ///< to its sender: the message was received, or refused
-  atomic = 5, ///< an operation on memory here
-  result = 6, ///< to its sender: the operation was executed, or refused; what was there before
+  more = 2,  ///< what follows of it
+  rts = 3,   ///< a message that is to be read
+  done = 4,  ///< to its sender: the message was received, or refused
 };
 
 namespace segment_flag {
@@ -42,13 +38,11 @@ inline constexpr std::uint8_t tagged = 1;
 inline constexpr std::uint8_t data = 2;
 inline constexpr std::uint8_t whole = 4;      ///< EAGER: nothing follows
 inline constexpr std::uint8_t wants_done = 8; ///< EAGER: its sender waits for DONE
-inline constexpr std::uint8_t fetches = 16;   ///< ATOMIC: RESULT returns what was there before
-inline constexpr std::uint8_t compares = 32;  ///< ATOMIC: half of the data is to compare with
-inline constexpr std::uint8_t all = 63;
+inline constexpr std::uint8_t all = 15;
 } // namespace segment_flag
 
 inline constexpr std::size_t segment_bytes = 16;
-/// The longest header, of RTS with data and of ATOMIC.
+/// The longest header, of RTS with data.
 inline constexpr std::size_t longest_segment_header = segment_bytes + 24;
 
 struct Segment {
@@ -60,8 +54,6 @@ struct Segment {
   std::uint64_t data = 0;
   std::uint64_t total = 0;
   std::uint64_t key = 0;
-  std::uint64_t offset = 0;
-  std::uint32_t what = 0;
 
   [[nodiscard]] constexpr bool has(std::uint8_t flag) const { return (flags & flag) != 0; }
   friend bool operator==(const Segment&, const Segment&) = default;
@@ -74,10 +66,8 @@ constexpr std::size_t header_bytes(SegmentKind kind, std::uint8_t flags) {
   case SegmentKind::eager:
     return segment_bytes + data + ((flags & segment_flag::whole) != 0 ? 0 : 8);
   case SegmentKind::rts: return segment_bytes + data + 16;
-  case SegmentKind::atomic: return segment_bytes + 20;
   case SegmentKind::more:
-  case SegmentKind::done:
-  case SegmentKind::result: break;
+  case SegmentKind::done: break;
   }
   return segment_bytes;
 }
@@ -101,12 +91,8 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   if (s.kind == SegmentKind::rts || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
     put(s.total);
   }
-  if (s.kind == SegmentKind::rts || s.kind == SegmentKind::atomic) {
+  if (s.kind == SegmentKind::rts) {
     put(s.key);
-  }
-  if (s.kind == SegmentKind::atomic) {
-    put(s.offset);
-    put(s.what);
   }
   return at;
 }
@@ -122,7 +108,7 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   Segment s;
   s.flags = std::to_integer<std::uint8_t>(p[1]);
   if (kind < static_cast<unsigned>(SegmentKind::eager) ||
-      kind > static_cast<unsigned>(SegmentKind::result) || (s.flags & ~segment_flag::all) != 0) {
+      kind > static_cast<unsigned>(SegmentKind::done) || (s.flags & ~segment_flag::all) != 0) {
     return std::nullopt;
   }
   s.kind = static_cast<SegmentKind>(kind);
@@ -147,12 +133,8 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   } else if (s.kind == SegmentKind::eager) {
     s.total = s.length;
   }
-  if (s.kind == SegmentKind::rts || s.kind == SegmentKind::atomic) {
+  if (s.kind == SegmentKind::rts) {
     take(s.key);
-  }
-  if (s.kind == SegmentKind::atomic) {
-    take(s.offset);
-    take(s.what);
   }
   return s;
 }

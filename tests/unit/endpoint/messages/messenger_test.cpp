@@ -536,7 +536,7 @@ TEST(MalformedMessages, EndTheSessionAndNothingElse) {
       segment({.kind = SegmentKind::eager, .total = 5}, 10), // longer than it says
       segment({.kind = SegmentKind::rts, .total = 50}, 10),  // data of a long one
       segment({.kind = SegmentKind::eager, .total = 5}, 0),  // it never goes on
-      segment({.kind = SegmentKind::result}, 0),             // of nothing
+      segment({.kind = static_cast<SegmentKind>(5)}, 0),             // of nothing
   };
   Bytes twice = segment({.kind = SegmentKind::eager, .total = 50}, 10); // one within another
   const Bytes again = twice;
