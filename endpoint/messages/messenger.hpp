@@ -12,9 +12,9 @@
 //
 // A short message is written into the stream to its receiver; its memory may be used again at once,
 // and its completion comes then, unless it is to wait for the receiver. Of a long one the receiver
-// is told where it is, and reads it into the memory of the receive that it matches (rendezvous).
+// learns where it is, and reads it into the memory of the receive that it matches (rendezvous).
 //
-// What nobody receives. Messages wait for a receive, in fixed room; of short ones also their data.
+// Messages without a receive. They wait for a receive, in fixed room; of short ones also their data.
 // When the share of a peer is full its stream takes no more, and the peer has no credit, until
 // receives take some. A receive that is posted for a message beyond them waits, too: `blocked` of
 // the counters, and `blocked_sessions`, say so.
@@ -173,7 +173,7 @@ public:
   [[nodiscard]] std::size_t operations_in_use() const { return operations_.in_use(); }
   [[nodiscard]] std::size_t unexpected() const { return unexpected_.size(); }
   [[nodiscard]] std::size_t posted() const { return matching_.posted(); }
-  /// Peers that have to wait because nobody receives their messages.
+  /// Peers that have to wait because their messages are not received.
   [[nodiscard]] std::size_t blocked_sessions() const { return blocked_.size(); }
 
   // For the engine.

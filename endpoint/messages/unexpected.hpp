@@ -16,7 +16,7 @@
 
 namespace tributary::messages {
 
-/// Of a table: see Envelope.
+/// An entry of a table, without initial values: see Envelope.
 struct UnexpectedMessage {
   enum class State : std::uint8_t {
     arriving, ///< its data is not complete

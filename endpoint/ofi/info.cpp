@@ -128,7 +128,7 @@ bool can_do(const fi_info& hints, const std::string& interface) {
          (hints.rx_attr == nullptr || can_have(*hints.rx_attr));
 }
 
-/// Of what the hints name, or all; what a kind of transfer needs to be of use comes with it.
+/// The capabilities that the hints name, or all; what a kind of transfer needs to be of use comes with it.
 std::uint64_t caps_for(const fi_info* hints) {
   std::uint64_t caps = hints == nullptr || hints->caps == 0 ? all_caps : hints->caps;
   if ((caps & (FI_MSG | FI_TAGGED)) != 0 && (caps & (FI_SEND | FI_RECV)) == 0) {

@@ -26,7 +26,7 @@ bool is_there(const Settings& settings) {
     return true;
   }
   FI_INFO(&provider, FI_LOG_FABRIC,
-          "no interface: there is no host agent at %s, and TRIBUTARY_OFI_INTERFACE names none\n",
+          "no interface: TRIBUTARY_OFI_INTERFACE names none, and no host agent is at %s\n",
           agent.c_str());
   return false;
 }

@@ -138,7 +138,7 @@ void Streams::end(std::uint32_t s, Cause cause) {
   ended_.push_back(s);
 }
 
-/// Of a session that its owner does not know, or knows to have ended.
+/// Frees a session that its owner does not know, or knows to have ended.
 void Streams::release(std::uint32_t s) {
   free_frames(s);
   ended_.remove(s);

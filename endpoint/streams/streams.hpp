@@ -143,7 +143,7 @@ public:
   void set_policy(const rdma_policy::Policy& policy) { policy_ = policy; }
   [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const Options& options() const { return options_; }
-  /// Of a frame, at most.
+  /// The longest payload of a frame, in bytes.
   [[nodiscard]] std::uint16_t payload_bytes() const { return payload_; }
   [[nodiscard]] std::size_t sessions_in_use() const { return sessions_.size() - free_.size(); }
   [[nodiscard]] std::size_t frames_in_use() const {

@@ -31,7 +31,7 @@ constexpr std::uint32_t ring_slots = 128;
 constexpr std::size_t line = 64;
 /// How often a program that is not there is looked for.
 constexpr std::uint64_t look_again_ns = 100 * ns_per_ms;
-/// After so many calls that took frames of this host alone, the wire has its turn.
+/// Number of calls that take frames of this host alone before the wire has its turn.
 constexpr unsigned turns = 16;
 constexpr int most_waiting = 128; ///< connections that were not accepted
 
@@ -103,7 +103,7 @@ public:
     }
     return ring;
   }
-  /// That of a sender; null if it is none that this program can use.
+  /// That of a sender; null if this program cannot use it.
   static std::unique_ptr<Ring> of(int descriptor, std::uint32_t longest_frame) {
     struct stat status {};
     const int seals = ::fcntl(descriptor, F_GET_SEALS);

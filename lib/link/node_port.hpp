@@ -93,7 +93,7 @@ private:
   std::vector<std::byte> memory_;
   std::vector<std::byte*> free_;
   unsigned rounds_ = 0;
-  mutable bool announced_ = false; ///< senders were told to wake this program
+  mutable bool announced_ = false; ///< senders have to wake this program
   std::uint64_t dropped_ = 0;
 };
 

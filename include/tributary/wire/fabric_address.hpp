@@ -48,7 +48,7 @@ struct FabricAddress {
                                                  (value >> 16 & 3U) << 5)};
   }
   [[nodiscard]] constexpr Nid nid() const { return Nid{value >> 12}; }
-  /// Of a unicast address.
+  /// The end point of a unicast address.
   [[nodiscard]] constexpr EndPoint end_point() const {
     return {nid(), static_cast<std::uint16_t>(value & (end_points_per_host - 1U))};
   }

@@ -27,7 +27,7 @@
 namespace tributary::wire {
 
 enum class SegmentKind : std::uint8_t {
-  eager = 1,  ///< a message, or its beginning
+  eager = 1, ///< a message, or its beginning
   more = 2,  ///< what follows of it
   rts = 3,   ///< a message that is to be read
   done = 4,  ///< to its sender: the message was received, or refused
@@ -97,7 +97,7 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   return at;
 }
 
-/// Reads the segment at the beginning of `bytes`; empty if there is none that is whole, or its kind
+/// Reads the segment at the beginning of `bytes`; empty if there is not a whole one, or its kind
 /// or flags are unknown. `header_bytes` says where its data begins.
 [[nodiscard]] inline std::optional<Segment> decode_segment(std::span<const std::byte> bytes) {
   if (bytes.size() < segment_bytes) {

@@ -1,4 +1,4 @@
-// Matching against two plain lists, and the room of messages that nobody receives.
+// Matching against two plain lists, and the room of messages without a receive.
 #include "endpoint/messages/matching.hpp"
 #include "endpoint/messages/unexpected.hpp"
 #include "tributary/random.hpp"

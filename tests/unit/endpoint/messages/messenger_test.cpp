@@ -354,7 +354,7 @@ TEST_F(MessengerTest, ADiscardedMessageIsGoneAndItsSenderDone) {
   expect_all_free();
 }
 
-TEST_F(MessengerTest, MessagesThatNobodyReceivesFillTheirRoomAndNoMore) {
+TEST_F(MessengerTest, MessagesWithoutAReceiveFillTheirRoomAndNoMore) {
   Options few = options_of(right_address);
   few.unexpected_messages = 16;
   few.unexpected_bytes = 16 * 1024;
@@ -367,7 +367,7 @@ TEST_F(MessengerTest, MessagesThatNobodyReceivesFillTheirRoomAndNoMore) {
     }
   }
   run_for_a_while();
-  EXPECT_LT(begun, 1'000U) << "the sender is told to wait";
+  EXPECT_LT(begun, 1'000U) << "the sender has to wait";
   EXPECT_LE(right->unexpected(), 16U);
   EXPECT_EQ(right->blocked_sessions(), 1U);
   EXPECT_GT(right->counters().blocked, 0U);
@@ -535,8 +535,8 @@ TEST(MalformedMessages, EndTheSessionAndNothingElse) {
       segment({.kind = SegmentKind::more}, 10),              // of no message
       segment({.kind = SegmentKind::eager, .total = 5}, 10), // longer than it says
       segment({.kind = SegmentKind::rts, .total = 50}, 10),  // data of a long one
-      segment({.kind = SegmentKind::eager, .total = 5}, 0),  // it never goes on
-      segment({.kind = static_cast<SegmentKind>(5)}, 0),             // of nothing
+      segment({.kind = SegmentKind::eager, .total = 5}, 0),  // it never continues
+      segment({.kind = static_cast<SegmentKind>(5)}, 0),     // of nothing
   };
   Bytes twice = segment({.kind = SegmentKind::eager, .total = 50}, 10); // one within another
   const Bytes again = twice;

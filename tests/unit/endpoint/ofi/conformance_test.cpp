@@ -388,7 +388,7 @@ TEST_F(Conformance, APeerThatClosesIsNamedByAnError) {
   send(numbered(10), 1);
   a->wait(a->sends);
   const Bytes data = numbered(100'000);
-  send(data, 2); // which nobody receives
+  send(data, 2); // without a receive
   b.reset();
   const fi_cq_err_entry error = a->wait_error(a->sends);
   EXPECT_TRUE(error.err == FI_ECONNRESET || error.err == FI_EHOSTUNREACH) << error.err;

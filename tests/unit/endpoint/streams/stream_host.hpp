@@ -1,4 +1,4 @@
-// A program with streams on a network in virtual time: what it is told to write leaves as the
+// A program with streams on a network in virtual time: what its test has it write leaves as the
 // sessions have space, and what it receives is kept.
 #pragma once
 
