@@ -20,9 +20,9 @@
 // Who gets a socket: a process of the job's user that is in the job's cgroup, where it has one.
 // Jobs with a cgroup go before those without one.
 //
-// Each socket has an end point of its own on the node: unicast frames of others do not reach it. It is
-// given to no other socket while the first one lives, and as late as possible after that, so that
-// frames on their way to a program that has ended do not reach the next one.
+// Each socket has an end point of its own on the node: unicast frames of others do not reach it. It
+// is given to no other socket while the first one lives, and as late as possible after that, so
+// that frames on their way to a program that has ended do not reach the next one.
 //
 // A job that ends takes its mark with it: the guard drops whatever its sockets still send. The mark
 // is given to no other job while one of these sockets lives.

@@ -1,8 +1,8 @@
 // Makes the packet socket that a program gets, and finds out which of them live.
 //
-// The socket receives one VNI of one EtherType at one interface, and unicast frames of one end point,
-// by a filter that cannot be removed, and sends with a mark that cannot be changed. The guard
-// (endpoint/agent/guard.hpp) decides by the mark what leaves.
+// The socket receives one VNI of one EtherType at one interface, and unicast frames of one end
+// point, by a filter that cannot be removed, and sends with a mark that cannot be changed. The
+// guard (endpoint/agent/guard.hpp) decides by the mark what leaves.
 #pragma once
 
 #include "endpoint/agent/job.hpp"

@@ -211,7 +211,7 @@ fi_info* info_for(std::uint32_t version, const fi_info* hints, const std::string
   domain.mr_cnt = 8'192;
   domain.caps = caps & domain_caps;
   info->fabric_attr->name = ::strdup(provider.name);
-  info->fabric_attr->prov_name = ::strdup(provider.name);
+  info->fabric_attr->prov_name = nullptr; // the core names the provider
   info->fabric_attr->prov_version = provider.version;
   info->fabric_attr->api_version = version;
   return info;

@@ -105,7 +105,8 @@ struct Domain : fid_domain {
   Endpoint* endpoint = nullptr; ///< one: a program has one end point
   bool is_virtual = false;      ///< peers name bytes of regions by their addresses here
   std::uint32_t mtu = 0;
-  std::size_t users = 0; ///< objects that are open
+  std::size_t users = 0;     ///< objects that are open
+  bool link_is_down = false; ///< and the log says so
   std::vector<Awaited*> awaited;
 
   [[nodiscard]] engine::Loop& loop() { return program->loop(); }

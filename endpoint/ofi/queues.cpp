@@ -1,6 +1,7 @@
 // Completion queues and counters: what has ended, and waiting for it.
 #include "endpoint/ofi/objects.hpp"
 
+#include "lib/link/link_error.hpp"
 #include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 namespace tributary::ofi {
 
@@ -388,7 +390,20 @@ void hand_out(Domain& domain) {
 }
 
 void drain(Domain& domain) {
-  domain.loop().progress();
+  try {
+    domain.loop().progress();
+  } catch (const link::LinkError& error) {
+    // A link that is down may come up again; peers that are not reached meanwhile are errors.
+    if (error.kind() != link::LinkError::Kind::interface_down) {
+      throw;
+    }
+    if (!std::exchange(domain.link_is_down, true)) {
+      warn(FI_LOG_DOMAIN, error.what());
+    }
+    hand_out(domain);
+    return;
+  }
+  domain.link_is_down = false;
   hand_out(domain);
 }
 
