@@ -59,11 +59,11 @@ void Messenger::finish(std::uint32_t op) {
   operations_.give_back(op);
 }
 
-void Messenger::fail(std::uint32_t op, streams::Cause cause) {
+void Messenger::fail(std::uint32_t op, Failure failure, streams::Cause cause) {
   Operation& o = operations_[op];
   if (o.kind != Operation::Kind::reply) {
     --reserved_;
-    Completion completion = completion_of(o, Failure::session);
+    Completion completion = completion_of(o, failure);
     completion.session = cause;
     push(completion);
   }
@@ -160,6 +160,7 @@ bool Messenger::deregister_region(rdma::RegionKey key) {
 void Messenger::end_session(std::uint32_t s) {
   const streams::Cause cause = streams_[s].cause;
   const std::uint32_t epoch = conversations_[s].epoch;
+  const Failure failure = conversations_[s].was_malformed ? Failure::malformed : Failure::session;
   conversations_[s] = {.epoch = epoch + 1}; // from here on nothing is written to it
   blocked_.remove(s);
   without_region_.remove(s);
@@ -172,7 +173,7 @@ void Messenger::end_session(std::uint32_t s) {
     case Operation::State::to_read: reads_.remove(op); [[fallthrough]];
     case Operation::State::queued:
     case Operation::State::waiting:
-    case Operation::State::arriving: fail(op, cause); break;
+    case Operation::State::arriving: fail(op, failure, cause); break;
     }
   }
   unexpected_.for_each_of(s, [&](std::uint32_t m) {
@@ -260,7 +261,14 @@ TimeNs Messenger::next_deadline() const {
 }
 
 void Messenger::send(engine::Outlet& outlet) {
-  if (streams_.send(outlet)) {
+  transfers_first_ = !transfers_first_;
+  if (transfers_first_) {
+    node_.send(outlet);
+  }
+  if (!outlet.turn_over() && !outlet.link_full()) {
+    static_cast<void>(streams_.send(outlet));
+  }
+  if (!transfers_first_ && !outlet.turn_over() && !outlet.link_full()) {
     node_.send(outlet);
   }
 }

@@ -197,9 +197,10 @@ private:
     std::uint32_t last = Operations::none;
     std::uint32_t epoch = 0; ///< how many sessions have had this number
     Into into = Into::nothing;
-    std::uint16_t skip = 0;  ///< bytes of the next frame that were taken already
-    std::uint32_t index = 0; ///< of the operation, or message
-    std::uint64_t left = 0;  ///< bytes of the message that have to come
+    bool was_malformed = false; ///< so this side has ended the session
+    std::uint16_t skip = 0;     ///< bytes of the next frame that were taken already
+    std::uint32_t index = 0;    ///< of the operation, or message
+    std::uint64_t left = 0;     ///< bytes of the message that have to come
   };
   /// Sessions that are tried again at a time: they may be many, and in vain.
   static constexpr unsigned most_tried = 8;
@@ -218,7 +219,7 @@ private:
   void complete(std::uint32_t op, Failure failure);
   void push(const Completion& completion);
   [[nodiscard]] Completion completion_of(const Operation& operation, Failure failure) const;
-  void fail(std::uint32_t op, streams::Cause cause);
+  void fail(std::uint32_t op, Failure failure, streams::Cause cause);
   void finish(std::uint32_t op);
   void follow();
   void take_ended(const rdma::Completion& ended);
@@ -269,6 +270,7 @@ private:
   std::size_t completed_ = 0;
   std::size_t reserved_ = 0; ///< places of operations in progress
   bool reports_silent_ = false;
+  bool transfers_first_ = false; ///< in the next turn, so that neither keeps the other from sending
   TimeNs now_;
 };
 

@@ -34,6 +34,7 @@ bool Messenger::deliver(std::uint32_t s, std::span<const std::byte> frame) {
       return false;
     case Outcome::malformed:
       ++counters_.malformed;
+      c.was_malformed = true;
       streams_.abandon(s);
       return true;
     }
@@ -288,7 +289,7 @@ void Messenger::give(std::uint32_t message, std::uint32_t op) {
     o.key = m.key;
     begin_read(op);
     break;
-  case UnexpectedMessage::State::failed: fail(op, streams::Cause::closed); break;
+  case UnexpectedMessage::State::failed: fail(op, Failure::session, streams::Cause::closed); break;
   }
 }
 

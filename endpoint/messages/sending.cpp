@@ -39,7 +39,7 @@ BeginError Messenger::send(const Send& send) {
   o.data = send.data.value_or(0);
   o.silent = send.silent;
   o.wants_done = send.wants_done;
-  o.is_long = send.memory.size() > options_.eager_bytes;
+  o.is_long = !send.inject && send.memory.size() > options_.eager_bytes;
   o.memory = const_cast<std::byte*>(send.memory.data()); // it is only read
   o.size = o.total = send.memory.size();
   o.user = send.user;
