@@ -51,12 +51,12 @@ rdma_policy::Policy policy_of(const Settings& settings, std::uint32_t receive_ro
 } // namespace
 
 struct Program::Opened {
-  std::string interface;
-  std::unique_ptr<link::Port> port;
+  std::string interface {};
+  std::unique_ptr<link::Port> port{};
   std::uint16_t ethertype = wire::default_ethertype;
-  Vni vni;
-  EndPoint address;
-  std::optional<link::EndPointNumber> end_point;
+  Vni vni{};
+  EndPoint address{};
+  std::optional<link::EndPointNumber> end_point{};
 };
 
 std::unique_ptr<Program> Program::open(const Settings& settings, bool may_thread) {
