@@ -217,7 +217,9 @@ void Streams::on_silence(std::uint32_t s) {
     want(s, session.state == SessionState::opening ? session_wants::open : session_wants::accept);
     return;
   }
-  session.stalls += session.stalls < 0xFFFF ? 1 : 0;
+  if (session.stalls < 0xFFFF) {
+    ++session.stalls;
+  }
   if (session.in_flight == 0) {
     ++counters_.probes;
     want(s, session_wants::probe);
