@@ -53,8 +53,8 @@ struct Completion {
   bool tagged = false;
   bool has_data = false;
   bool silent = false; ///< wanted only if it failed
-  EndPoint peer;
-  Vni vni;
+  EndPoint peer{};
+  Vni vni{};
   std::uint64_t user = 0;
   std::uint64_t tag = 0;
   std::uint64_t data = 0;
