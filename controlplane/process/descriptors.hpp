@@ -1,14 +1,10 @@
-// How many files and sockets the process may have open, and how they are divided.
+// How the files and sockets that the process may have open are divided.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 
 namespace tributary::fabricd {
-
-/// Raises the soft limit to the hard one, which needs no privilege. Returns the limit in force; the
-/// usual soft one, 1,024, is too low for a large fabric, the hard one is not.
-std::size_t raise_descriptor_limit();
 
 /// Of `all` descriptors, those that connections of the HTTP API may take, without administrators'
 /// at the Unix socket: three fifths, and at most two for each of ten thousand launchers plus half

@@ -7,6 +7,7 @@
 #include "lib/configuration/read_file.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -123,7 +124,7 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
 
 rest::Settings rest_settings(const Rest& config) {
   rest::Settings settings;
-  settings.limits.connections = descriptors_for_http(raise_descriptor_limit());
+  settings.limits.connections = descriptors_for_http(service::raise_descriptor_limit());
   settings.listen = config.listen;
   settings.tls_certificate = config.tls_certificate;
   settings.tls_key = config.tls_key;
@@ -134,7 +135,7 @@ rest::Settings rest_settings(const Rest& config) {
 
 southbound::ChannelServerSettings channel_settings(const Config& config) {
   southbound::ChannelServerSettings settings;
-  settings.max_connections = descriptors_for_switches(raise_descriptor_limit());
+  settings.max_connections = descriptors_for_switches(service::raise_descriptor_limit());
   settings.sessions.manager = config.manager.name;
   settings.sessions.keepalive = config.switches.keepalive;
   settings.sessions.statistics = config.switches.statistics;

@@ -27,8 +27,10 @@ struct Peer {
   std::uint32_t gid = 0;
   std::vector<std::uint32_t> groups{}; ///< supplementary ones
   std::string cgroup{};                ///< "/system.slice/job_5"; empty if unknown
+  /// Root of a container: user 0, who may not administer the node's network.
+  bool is_confined = false;
 
-  [[nodiscard]] bool is_root() const { return uid == 0; }
+  [[nodiscard]] bool is_root() const { return uid == 0 && !is_confined; }
   [[nodiscard]] bool is_in_group(std::uint32_t group) const {
     if (gid == group) {
       return true;

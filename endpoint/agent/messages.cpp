@@ -252,7 +252,8 @@ Socket socket_of(const json::value& value) {
   const Fields fields(value, "a socket");
   return {.inode = fields.required_number<std::uint64_t>("inode"),
           .uid = fields.required_number<std::uint32_t>("uid"),
-          .mark = Mark{fields.required_number<std::uint32_t>("mark")}};
+          .mark = Mark{fields.required_number<std::uint32_t>("mark")},
+          .vni = fields.required_vni("vni")};
 }
 
 template <typename T, typename Read>
@@ -419,7 +420,10 @@ std::string text_of(const Record& record) {
   }
   json::array sockets;
   for (const Socket& socket : record.sockets) {
-    sockets.push_back({{"inode", socket.inode}, {"uid", socket.uid}, {"mark", socket.mark.value}});
+    sockets.push_back({{"inode", socket.inode},
+                       {"uid", socket.uid},
+                       {"mark", socket.mark.value},
+                       {"vni", socket.vni.value}});
   }
   return line({{"highest_mark", record.highest_mark}, {"jobs", jobs}, {"sockets", sockets}});
 }

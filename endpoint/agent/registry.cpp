@@ -23,6 +23,11 @@ std::string names_of(const std::vector<const Job*>& jobs) {
   return jobs.size() <= most ? text : text + fmt::format(" and {} more", jobs.size() - most);
 }
 
+std::string name_of(const Peer& peer) {
+  return peer.is_confined ? "user 0, who lacks CAP_NET_ADMIN on this node,"
+                          : fmt::format("user {}", peer.uid);
+}
+
 } // namespace
 
 Registry::Registry(Settings settings, std::uint32_t highest_mark)
@@ -68,30 +73,44 @@ bool Registry::is_administrator(const Peer& peer) const {
          (settings_.administrators && peer.is_in_group(*settings_.administrators));
 }
 
-void Registry::check_own(const Peer& peer, const AddJobRequest& request) {
+void Registry::check_own(const Peer& peer, const AddJobRequest& request, TimeNs now) {
   if (request.uid.value_or(peer.uid) != peer.uid) {
     refuse(Reason::not_permitted,
-           fmt::format("user {} may not declare a job of user {}: only root and the group of "
+           fmt::format("{} may not declare a job of user {}: only root and the group of "
                        "`agent.administrators` may; declare it as that user, or let the resource "
                        "manager's prolog do it",
-                       peer.uid, *request.uid));
+                       name_of(peer), *request.uid));
   }
   const bool covered = std::ranges::any_of(
       settings_.services, [&](const Service& each) { return each.covers(peer, request.vni); });
   if (!covered) {
     refuse(Reason::not_permitted,
-           fmt::format("user {} may not declare a job with VNI {}: no [[service]] of this node's "
+           fmt::format("{} may not declare a job with VNI {}: no [[service]] of this node's "
                        "hostd.toml gives it to this user; ask the administrator, or start the job "
                        "through the resource manager",
-                       peer.uid, request.vni.value));
+                       name_of(peer), request.vni.value));
+  }
+  if (jobs_.contains(request.job)) {
+    return;
   }
   const auto own = static_cast<std::size_t>(std::ranges::count_if(
       jobs_, [&](const auto& each) { return each.second.is_own && each.second.uid == peer.uid; }));
-  if (own >= settings_.limits.jobs_per_user && !jobs_.contains(request.job)) {
+  if (own >= settings_.limits.jobs_per_user) {
     refuse(Reason::limit,
            fmt::format("user {} has declared {} jobs on this node, which is the limit; end one "
                        "with `tributaryctl host job end NAME`",
                        peer.uid, own));
+  }
+  Declared& declared = declared_[peer.uid];
+  if (elapsed_ns(now, declared.since) >= settings_.limits.declaring_ns) {
+    declared = {.since = now};
+  }
+  if (++declared.jobs > settings_.limits.jobs_per_user) {
+    refuse(Reason::limit,
+           fmt::format("user {} has declared {} jobs within {} s on this node, which "
+                       "is the limit (`limits.jobs_per_user`); try again later",
+                       peer.uid, settings_.limits.jobs_per_user,
+                       settings_.limits.declaring_ns / ns_per_second));
   }
 }
 
@@ -154,15 +173,19 @@ Registry::Added Registry::add(const Peer& peer, const AddJobRequest& request, Ti
         theirs->second.vni == request.vni && request.uid.value_or(peer.uid) == peer.uid) {
       return {.job = theirs->second, .is_unchanged = true};
     }
-    check_own(peer, request);
+    check_own(peer, request, now);
   }
   Added added;
   const std::vector<std::string> displaced = in_the_way(peer, request);
   auto known = jobs_.find(request.job);
-  if (known == jobs_.end() && jobs_.size() - displaced.size() >= settings_.limits.jobs) {
-    refuse(Reason::limit, fmt::format("{} jobs are on this node, which is the limit; end some with "
-                                      "`tributaryctl host job end NAME`",
-                                      jobs_.size()));
+  // Jobs of users' own do not count for administrators: no user keeps a prolog from its job.
+  const auto alike = static_cast<std::size_t>(
+      std::ranges::count_if(jobs_, [&](const auto& each) { return each.second.is_own == is_own; }));
+  if (known == jobs_.end() && alike >= settings_.limits.jobs) {
+    refuse(Reason::limit,
+           fmt::format("{} jobs that {} declared are on this node, which is the limit "
+                       "(`limits.jobs`); end some with `tributaryctl host job end NAME`",
+                       alike, is_own ? "users" : "administrators"));
   }
   for (const std::string& id : displaced) {
     added.displaced.push_back(remove(jobs_.find(id), now));
@@ -203,9 +226,9 @@ Job Registry::end(const Peer& peer, const EndJobRequest& request, TimeNs now) {
   }
   if (!is_administrator(peer) && !(job->second.is_own && job->second.uid == peer.uid)) {
     refuse(Reason::not_permitted,
-           fmt::format("user {} may not end job \"{}\": only root, the group of "
+           fmt::format("{} may not end job \"{}\": only root, the group of "
                        "`agent.administrators` and the user who declared it may",
-                       peer.uid, request.job));
+                       name_of(peer), request.job));
   }
   return remove(job, now);
 }
@@ -218,6 +241,9 @@ void Registry::detach(const std::string& id, TimeNs now) {
 }
 
 std::vector<Job> Registry::expire(TimeNs now) {
+  std::erase_if(declared_, [&](const auto& each) {
+    return elapsed_ns(now, each.second.since) >= settings_.limits.declaring_ns;
+  });
   std::vector<Job> over;
   for (auto job = jobs_.begin(); job != jobs_.end();) {
     const auto next = std::next(job);
@@ -326,6 +352,25 @@ AgentError Registry::socket_limit_error(const Peer& peer) const {
           fmt::format("user {} holds {} sockets of the fabric on this node, which is the limit "
                       "(`limits.sockets_per_user`); end some programs",
                       peer.uid, settings_.limits.sockets_per_user)};
+}
+
+const Socket* Registry::overhearing(const Job& job) const {
+  const auto found = std::ranges::find_if(sockets_, [&](const auto& each) {
+    const Socket& socket = each.second;
+    // What root has opened is not a user's.
+    return socket.vni == job.vni && socket.mark != job.mark && socket.uid != job.uid &&
+           socket.uid != 0;
+  });
+  return found == sockets_.end() ? nullptr : &found->second;
+}
+
+AgentError Registry::overheard_error(const Job& job, const Socket& by) const {
+  return {
+      Reason::unavailable,
+      fmt::format("a program of user {} still holds a socket of VNI {}, from a job that has "
+                  "ended, and would receive what job \"{}\" does; root finds it with `ss -0 -p` "
+                  "(socket {}) and ends it",
+                  by.uid, job.vni.value, job.id, by.inode)};
 }
 
 void Registry::opened(const Socket& socket) {

@@ -20,7 +20,8 @@
 // Jobs with a cgroup go before those without one.
 //
 // A job that ends takes its mark with it: the guard drops whatever its sockets still send. The mark
-// is given to no other job while one of these sockets lives.
+// is given to no other job while one of these sockets lives. Such a socket still receives its VNI,
+// for its filter is locked: another user gets no socket of that VNI before it is closed.
 //
 // Requests that are refused throw AgentError, and are counted. Pure: the caller has the clock.
 #pragma once
@@ -47,9 +48,12 @@
 namespace tributary::host_agent {
 
 struct Limits {
-  std::size_t jobs = 4096;        ///< on the node
+  std::size_t jobs = 4096; ///< that administrators have declared, and as many that users have
   std::size_t jobs_per_user = 64; ///< that users declare themselves
   std::size_t sockets_per_user = 1024;
+  /// Each user declares at most `jobs_per_user` new ones within it: each costs the agent a change
+  /// of the guard's rules, and it makes one at a time.
+  std::uint64_t declaring_ns = 10 * ns_per_second;
   std::uint64_t longest_own_job_ns = 7 * 86'400 * ns_per_second; ///< that users declare themselves
   /// How long a job outlives the connection that it is attached to.
   std::uint64_t reattach_ns = 10 * ns_per_second;
@@ -67,6 +71,7 @@ struct Socket {
   std::uint64_t inode = 0; ///< names it in the kernel's lists
   std::uint32_t uid = 0;   ///< whose it was at first
   Mark mark{};
+  Vni vni{}; ///< of the frames that it receives
 
   friend bool operator==(const Socket&, const Socket&) = default;
 };
@@ -120,6 +125,10 @@ public:
   /// that some are gone.
   [[nodiscard]] bool is_at_socket_limit(const Peer& peer) const;
   [[nodiscard]] AgentError socket_limit_error(const Peer& peer) const;
+  /// A socket of another user by which a job that has ended would overhear this one, as far as is
+  /// known; nullptr if there is none. Valid until the next change.
+  [[nodiscard]] const Socket* overhearing(const Job& job) const;
+  [[nodiscard]] AgentError overheard_error(const Job& job, const Socket& by) const;
   void opened(const Socket& socket);
   /// Forgets the sockets that are not among these.
   void keep_only(const std::unordered_set<std::uint64_t>& inodes);
@@ -136,9 +145,14 @@ public:
 
 private:
   using Jobs = std::map<std::string, Job>;
+  /// New jobs that a user has declared since then.
+  struct Declared {
+    TimeNs since{};
+    std::size_t jobs = 0;
+  };
 
   [[noreturn]] void refuse(Reason reason, const std::string& message);
-  void check_own(const Peer& peer, const AddJobRequest& request);
+  void check_own(const Peer& peer, const AddJobRequest& request, TimeNs now);
   [[nodiscard]] std::vector<std::string> in_the_way(const Peer& peer, const AddJobRequest& request);
   [[nodiscard]] TimeNs end_of(const AddJobRequest& request, bool is_own, TimeNs now) const;
   Job remove(Jobs::iterator job, TimeNs now);
@@ -152,6 +166,7 @@ private:
   std::unordered_map<std::uint64_t, Socket> sockets_; ///< by inode
   /// The newest jobs that have ended, for messages.
   std::deque<std::pair<std::string, TimeNs>> ended_;
+  std::map<std::uint32_t, Declared> declared_; ///< by user id
   RegistryCounts counts_;
 };
 

@@ -19,7 +19,8 @@ namespace tributary::host_client {
 
 namespace {
 
-constexpr std::size_t longest_answer = std::size_t{4} << 20U;
+/// More than what `show` says of thousands of jobs, each with the longest cgroup.
+constexpr std::size_t longest_answer = std::size_t{64} << 20U;
 
 /// Receives into the buffer, and appends the descriptors that come along.
 ssize_t receive(int socket, std::array<char, 16'384>& buffer,
@@ -119,7 +120,9 @@ HostClient::Answer HostClient::exchange(std::string_view line) {
   }
   Answer answer;
   std::array<char, 16'384> buffer;
-  while (answer.line.find('\n') == std::string::npos) {
+  std::size_t searched = 0;
+  while (answer.line.find('\n', searched) == std::string::npos) {
+    searched = answer.line.size();
     wait_for(POLLIN, deadline);
     const ssize_t n = receive(socket_.get(), buffer, answer.descriptors);
     if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) {

@@ -86,11 +86,17 @@ public:
   }
 
 private:
+  static constexpr std::uint32_t root = 0;
+  static constexpr std::uint32_t no_user = 0xFFFF'FFFF; ///< no user has this number
+
   /// Counts a connection, and its user's, for as long as its coroutine runs.
   class Registration {
   public:
-    Registration(Impl& server, stream_protocol::socket& client, std::uint32_t uid)
-        : server_(server), client_(client), uid_(uid), number_(server.next_connection_++) {
+    Registration(Impl& server, stream_protocol::socket& client, const host_agent::Peer& peer)
+        : server_(server), client_(client),
+          // Root of a container does not use up what root has.
+          uid_(peer.uid == root && !peer.is_root() ? no_user : peer.uid),
+          number_(server.next_connection_++) {
       server_.clients_.insert(&client_);
       ++server_.of_user_[uid_];
     }
@@ -107,8 +113,8 @@ private:
     Registration& operator=(const Registration&) = delete;
     [[nodiscard]] AgentService::Connection number() const { return number_; }
     [[nodiscard]] bool is_one_too_many() const {
-      return server_.clients_.size() > most_connections ||
-             server_.of_user_[uid_] > most_connections_of_user;
+      return server_.of_user_.at(uid_) > most_connections_of_user ||
+             (uid_ != root && server_.clients_.size() - server_.of_root() > most_connections);
     }
 
   private:
@@ -117,6 +123,11 @@ private:
     std::uint32_t uid_;
     AgentService::Connection number_;
   };
+
+  [[nodiscard]] std::size_t of_root() const {
+    const auto found = of_user_.find(root);
+    return found == of_user_.end() ? 0 : found->second;
+  }
 
   asio::awaitable<void> accept() {
     while (!stopped_) {
@@ -140,14 +151,14 @@ private:
   }
 
   asio::awaitable<void> serve(stream_protocol::socket client) {
-    host_agent::Peer peer;
+    host_agent::Peer peer{.uid = no_user};
     std::string problem;
     try {
       peer = peer_of(client.native_handle());
     } catch (const std::runtime_error& error) {
       problem = error.what();
     }
-    const Registration registration(*this, client, peer.uid);
+    const Registration registration(*this, client, peer);
     if (problem.empty() && registration.is_one_too_many()) {
       problem = "too many connections to the host agent; try again later";
     }
@@ -193,10 +204,14 @@ private:
     std::size_t sent = 0;
     if (!reply.descriptors.empty()) {
       const ssize_t n = send_with(client.native_handle(), reply.line, reply.descriptors);
-      if (n <= 0) {
+      if (n < 0 && errno == ETOOMANYREFS) {
+        reply.line =
+            service_.refuse("too many sockets wait for programs that do not take them out of "
+                            "their connections to the host agent; try again later");
+      } else if (n <= 0) {
         co_return false; // one answer fits the buffer of a client that reads
       }
-      sent = static_cast<std::size_t>(n);
+      sent = n < 0 ? 0 : static_cast<std::size_t>(n);
       reply.descriptors.clear();
     }
     asio::steady_timer limit(context_, timeout);

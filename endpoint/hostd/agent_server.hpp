@@ -7,7 +7,8 @@
 //
 // A connection costs at most one request line and one answer of memory. One that does not read its
 // answer is closed after `timeout`, and so is one without a request for as long, unless the service
-// keeps it.
+// keeps it. The limits of connections are those of users, all together and each: root, whose
+// prologs declare jobs, has its own.
 #pragma once
 
 #include "endpoint/agent/job.hpp"

@@ -31,8 +31,10 @@ void set_option(const link::PacketSocket& socket, int option, const T& value, co
 
 FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethertype, Vni vni,
                                 host_agent::Mark mark, std::size_t receive_buffer_bytes) {
-  // It receives nothing before its filter is in force.
-  link::PacketSocket socket(interface, std::nullopt);
+  // It receives nothing before its filter is in force. The kernel writes the headers: it would else
+  // let the program ask for checksums and segments that it makes after the guard has looked, and
+  // that change any two bytes of a frame (PACKET_VNET_HDR).
+  link::PacketSocket socket(interface, std::nullopt, link::PacketSocket::Header::of_kernel);
   FabricSocket opened;
   opened.interface = link::interface_facts(socket.fd(), interface, "looking it up");
   if (!opened.interface.up) {

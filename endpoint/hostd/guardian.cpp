@@ -131,12 +131,18 @@ void Guardian::allow(const Allowance& allowance, Mark highest) {
   expect(allowance);
 }
 
-void Guardian::forbid(const Allowance& allowance, Mark highest) {
-  if (allowed_.erase(allowance.mark) == 0) {
+void Guardian::forbid(std::span<const Allowance> allowances, Mark highest) {
+  std::vector<Allowance> known;
+  for (const Allowance& each : allowances) {
+    if (allowed_.erase(each.mark) != 0) {
+      known.push_back(each);
+    }
+  }
+  if (known.empty()) {
     return;
   }
   try {
-    nft_.apply(host_agent::forbid_text({&allowance, 1}));
+    nft_.apply(host_agent::forbid_text(known));
   } catch (const NftError&) {
     reconcile(highest); // the table is gone, or not as it was
   }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace tributary::hostd {
@@ -37,8 +38,8 @@ public:
   bool reconcile(host_agent::Mark highest);
   /// Lets a mark send, or no longer; in force when it returns. Throws NftError.
   void allow(const host_agent::Allowance& allowance, host_agent::Mark highest);
-  /// If this fails, the next `reconcile` does it.
-  void forbid(const host_agent::Allowance& allowance, host_agent::Mark highest);
+  /// All at once: the rules change once. If this fails, the next `reconcile` does it.
+  void forbid(std::span<const host_agent::Allowance> allowances, host_agent::Mark highest);
   /// The same without changing the rules: for the start.
   void expect(const host_agent::Allowance& allowance);
 

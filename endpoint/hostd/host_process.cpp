@@ -5,6 +5,7 @@
 #include "lib/link/link_error.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -80,6 +81,9 @@ HostProcess::HostProcess(const Config& config, bool keeps_log_level)
     : config_(config), keeps_log_level_(keeps_log_level),
       signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_),
       record_(config.agent.record), guardian_(guardian_settings(config), Nft(config.agent.nft)) {
+  // One for each connection; and the kernel counts sockets that wait in connections of programs
+  // against the same limit, for all users together.
+  service::raise_descriptor_limit();
   service::SocketFile::check_free(config.agent.socket);
   // First, so that no change after the first look is missed.
   watch_ = std::make_unique<KernelWatch>(context_, [this] { reconcile(); });
@@ -213,8 +217,12 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
                             config_.agent.ethertype, *request.ethertype));
   }
   const Job& job = registry_->choose(peer, request, net::steady_now());
-  if (registry_->is_at_socket_limit(peer)) {
+  if (registry_->is_at_socket_limit(peer) || registry_->overhearing(job) != nullptr) {
     forget_closed_sockets();
+  }
+  if (const host_agent::Socket* const by = registry_->overhearing(job)) {
+    registry_->count(Reason::unavailable);
+    throw registry_->overheard_error(job, *by);
   }
   if (registry_->is_at_socket_limit(peer)) {
     registry_->count(Reason::limit);
@@ -227,7 +235,7 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
   if (socket.interface.address != guardian_.guarded().address) {
     reconcile(); // the address was changed a moment ago
   }
-  registry_->opened({.inode = socket.inode, .uid = peer.uid, .mark = job.mark});
+  registry_->opened({.inode = socket.inode, .uid = peer.uid, .mark = job.mark, .vni = job.vni});
   store();
   spdlog::debug("process {} of user {} has a socket of job \"{}\"", peer.pid, peer.uid, job.id);
   const host_agent::Opened opened{.job = job.id,
@@ -255,9 +263,7 @@ Reply HostProcess::handle(const Peer& peer, Connection connection,
   if (added.is_unchanged) {
     return accepted();
   }
-  for (const Job& job : added.displaced) {
-    end(job, "an administrator declared another one in its place");
-  }
+  end(added.displaced, "an administrator declared another one in its place");
   if (added.is_new) {
     try {
       guardian_.allow(allowance_of(added.job), registry_->highest_mark());
@@ -279,9 +285,9 @@ Reply HostProcess::handle(const Peer& peer, Connection connection,
 }
 
 Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::EndJobRequest& request) {
-  const Job job = registry_->end(peer, request, net::steady_now());
-  end(job, fmt::format("user {} ended it", peer.uid));
-  return {.line = host_agent::acceptance({{"job", job.id}})};
+  end({registry_->end(peer, request, net::steady_now())},
+      fmt::format("user {} ended it", peer.uid));
+  return {.line = host_agent::acceptance({{"job", request.job}})};
 }
 
 Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::ShowRequest&) {
@@ -321,18 +327,23 @@ json::object HostProcess::node() const {
 
 // ---- the life of jobs ----
 
-void HostProcess::end(const Job& job, std::string_view why) {
-  guardian_.forbid(allowance_of(job), registry_->highest_mark());
-  attached_.erase(job.id);
+void HostProcess::end(const std::vector<Job>& jobs, std::string_view why) {
+  if (jobs.empty()) {
+    return;
+  }
+  std::vector<Allowance> over;
+  for (const Job& job : jobs) {
+    over.push_back(allowance_of(job));
+    attached_.erase(job.id);
+  }
+  guardian_.forbid(over, registry_->highest_mark());
   store();
-  spdlog::info("job \"{}\" of user {} has ended: {}", job.id, job.uid, why);
-}
-
-void HostProcess::expire() {
-  for (const Job& job : registry_->expire(net::steady_now())) {
-    end(job, "its time is over");
+  for (const Job& job : jobs) {
+    spdlog::info("job \"{}\" of user {} has ended: {}", job.id, job.uid, why);
   }
 }
+
+void HostProcess::expire() { end(registry_->expire(net::steady_now()), "its time is over"); }
 
 bool HostProcess::keeps(Connection connection) const {
   return std::ranges::any_of(attached_,

@@ -28,6 +28,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::hostd {
 
@@ -59,7 +60,7 @@ private:
 
   void adopt();
   void reconcile();
-  void end(const host_agent::Job& job, std::string_view why);
+  void end(const std::vector<host_agent::Job>& jobs, std::string_view why);
   void expire();
   void forget_closed_sockets();
   void store();

@@ -1,16 +1,27 @@
 #include "endpoint/hostd/peer.hpp"
 
+#include "lib/net/file_descriptor.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
+#include <linux/capability.h>
+#include <poll.h>
 #include <sys/socket.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 // Linux 6.5
+#endif
 
 namespace tributary::hostd {
 
@@ -31,6 +42,35 @@ std::vector<std::uint32_t> supplementary_groups(int socket) {
   }
 }
 
+/// Empty if it cannot be read.
+std::string proc_text(std::uint32_t pid, const char* file) {
+  std::ifstream in(fmt::format("/proc/{}/{}", pid, file));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Kernels that cannot say it have no way around a number that is given again.
+bool has_ended(int unix_socket) {
+  int process = -1;
+  socklen_t length = sizeof process;
+  if (::getsockopt(unix_socket, SOL_SOCKET, SO_PEERPIDFD, &process, &length) != 0) {
+    return errno != ENOPROTOOPT;
+  }
+  const net::FileDescriptor held(process);
+  pollfd waiting{process, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
+bool is_confined(std::uint32_t pid) {
+  const std::string status = proc_text(pid, "status");
+  if (status.empty()) {
+    // Where /proc is mounted with hidepid=2, this user sees none of root's processes.
+    return !proc_text(1, "status").empty();
+  }
+  std::ifstream own("/proc/self/uid_map");
+  return !administers_network(status, proc_text(pid, "uid_map"),
+                              std::string{std::istreambuf_iterator<char>(own), {}});
+}
+
 } // namespace
 
 host_agent::Peer peer_of(int unix_socket) {
@@ -44,11 +84,27 @@ host_agent::Peer peer_of(int unix_socket) {
                         .uid = credentials.uid,
                         .gid = credentials.gid,
                         .groups = supplementary_groups(unix_socket)};
-  const std::ifstream file(fmt::format("/proc/{}/cgroup", peer.pid));
-  std::ostringstream text;
-  text << file.rdbuf();
-  peer.cgroup = cgroup_in(text.str());
+  peer.cgroup = cgroup_in(proc_text(peer.pid, "cgroup"));
+  peer.is_confined = peer.uid == 0 && is_confined(peer.pid);
+  // Last: until here the number was this process's.
+  if (has_ended(unix_socket)) {
+    peer.cgroup.clear();
+    peer.is_confined = peer.uid == 0;
+  }
   return peer;
+}
+
+bool administers_network(std::string_view status, std::string_view uid_map,
+                         std::string_view own_uid_map) {
+  constexpr std::string_view field = "\nCapEff:\t";
+  const std::size_t at = status.find(field);
+  if (at == std::string_view::npos || uid_map != own_uid_map) {
+    return false;
+  }
+  std::uint64_t effective = 0;
+  const char* const begin = status.data() + at + field.size();
+  const auto [end, error] = std::from_chars(begin, status.data() + status.size(), effective, 16);
+  return error == std::errc() && (effective >> CAP_NET_ADMIN & 1U) != 0;
 }
 
 std::string cgroup_in(std::string_view text) {

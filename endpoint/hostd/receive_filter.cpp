@@ -16,18 +16,19 @@ namespace tributary::hostd {
 namespace {
 
 constexpr std::size_t ethertype_offset = 12;
-constexpr std::size_t shortest = wire::ethernet_header_bytes + wire::fabric_header_bytes;
+/// Of a frame without its Ethernet header, which the socket leaves to the kernel.
+constexpr std::size_t shortest = wire::fabric_header_bytes;
 constexpr std::uint32_t everything = 0xFFFF'FFFF;
 
-/// Offset in the frame, independent of what the kernel considers the header.
+/// Offset in the Ethernet header.
 constexpr std::uint32_t at(std::size_t offset) {
   return static_cast<std::uint32_t>(SKF_LL_OFF) + static_cast<std::uint32_t>(offset);
 }
 
-/// Offset in the fabric header.
-constexpr std::uint32_t at_fabric(std::size_t offset) {
-  return at(wire::ethernet_header_bytes + offset);
-}
+/// Offset in the fabric header, with which frames begin for a socket that leaves the Ethernet
+/// header to the kernel. Relative to the latter, fields beyond a long frame's first piece would not
+/// be found.
+constexpr std::uint32_t at_fabric(std::size_t offset) { return static_cast<std::uint32_t>(offset); }
 
 /// Everything is checked in the frame, and the interface too: the program may bind the socket to
 /// another one, and to every EtherType.

@@ -66,6 +66,16 @@ std::optional<host_agent::Record> RecordFile::read() const {
 
 void RecordFile::write(const host_agent::Record& record) const {
   const std::string text = host_agent::text_of(record);
+  try {
+    replace(text);
+  } catch (const std::runtime_error&) {
+    // The old one would give jobs that have ended their rights back; and takes room.
+    ::unlink(path_.c_str());
+    replace(text);
+  }
+}
+
+void RecordFile::replace(const std::string& text) const {
   const std::string beside = path_ + ".new";
   ::unlink(beside.c_str());
   net::FileDescriptor file(
@@ -77,6 +87,9 @@ void RecordFile::write(const host_agent::Record& record) const {
   while (written < text.size()) {
     const ssize_t n = ::write(file.get(), text.data() + written, text.size() - written);
     if (n < 0 && errno != EINTR) {
+      const int error = errno;
+      ::unlink(beside.c_str());
+      errno = error;
       fail(beside, "cannot be written");
     }
     written += n > 0 ? static_cast<std::size_t>(n) : 0;

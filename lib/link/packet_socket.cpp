@@ -21,17 +21,20 @@ template <typename T> bool set_option(int fd, int level, int option, const T& va
 
 } // namespace
 
-PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing)
-    : interface_(interface) {
+PacketSocket::PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing,
+                           Header header)
+    : interface_(interface), header_(header) {
   // With protocol 0 nothing is received until the socket is bound: no frame of another interface
   // slips in.
-  socket_ = net::FileDescriptor(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int type = header == Header::of_kernel ? SOCK_DGRAM : SOCK_RAW;
+  socket_ = net::FileDescriptor(::socket(AF_PACKET, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket_) {
     throw link_error(errno, interface, "opening the socket");
   }
   const InterfaceFacts facts = interface_facts(fd(), interface, "looking it up");
   address_ = facts.address;
   mtu_ = facts.mtu;
+  index_ = facts.index;
   if (!hearing) {
     bind_to(facts.index, 0);
     return;
@@ -47,6 +50,20 @@ PacketSocket::PacketSocket(const std::string& interface, net::FileDescriptor ope
   const InterfaceFacts facts = interface_facts(fd(), interface, "looking it up");
   address_ = facts.address;
   mtu_ = facts.mtu;
+  index_ = facts.index;
+  int type = SOCK_RAW;
+  socklen_t length = sizeof type;
+  if (::getsockopt(fd(), SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM) {
+    header_ = Header::of_kernel;
+  }
+}
+
+sockaddr_ll PacketSocket::way_out() const {
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_ifindex = index_;
+  address.sll_halen = static_cast<unsigned char>(address_.size());
+  return address;
 }
 
 void PacketSocket::receive(std::uint16_t ethertype) {

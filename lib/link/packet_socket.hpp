@@ -18,6 +18,9 @@
 #include <string>
 #include <utility>
 
+#include <linux/if_packet.h>
+#include <sys/socket.h>
+
 namespace tributary::link {
 
 class PacketSocket {
@@ -29,9 +32,15 @@ public:
     std::size_t buffer_bytes = 0;
   };
 
+  /// Who writes the Ethernet header of a frame, which is then the one part that is neither sent nor
+  /// received here. The kernel writes the interface's own address as the source, and, unlike for a
+  /// program that writes headers itself, changes no other byte (PACKET_VNET_HDR is refused).
+  enum class Header : std::uint8_t { of_program, of_kernel };
+
   /// Opens and binds; throws LinkError if the interface does not exist, it is down and the socket
   /// is to receive, or the process may not open raw sockets.
-  PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing);
+  PacketSocket(const std::string& interface, const std::optional<Hearing>& hearing,
+               Header header = Header::of_program);
   /// Takes over a socket that was opened and bound for this process (the host agent's). The
   /// interface is that of the socket's network namespace, which may be another one than the
   /// process's. Throws LinkError if the interface has gone meanwhile.
@@ -44,6 +53,9 @@ public:
   /// Throws LinkError.
   void receive(std::uint16_t ethertype);
   [[nodiscard]] const std::string& interface() const { return interface_; }
+  [[nodiscard]] Header header() const { return header_; }
+  /// Where frames go that leave their header to the kernel; without destination and EtherType.
+  [[nodiscard]] sockaddr_ll way_out() const;
   /// The interface's own address.
   [[nodiscard]] const wire::MacAddress& address() const { return address_; }
   /// The longest payload after an Ethernet header, as of opening the socket.
@@ -80,6 +92,8 @@ private:
   net::FileDescriptor socket_;
   wire::MacAddress address_{};
   std::uint32_t mtu_ = 0;
+  int index_ = 0; ///< of the interface
+  Header header_ = Header::of_program;
   std::uint64_t kernel_drops_ = 0;
   bool was_handed_over_ = false; ///< opened for this process
 };

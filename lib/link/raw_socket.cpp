@@ -5,9 +5,12 @@
 
 #include <linux/if_packet.h>
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -27,12 +30,16 @@ std::optional<PacketSocket::Hearing> hearing_of(std::uint16_t ethertype,
                                .buffer_bytes = options.receive_buffer_bytes};
 }
 
+std::size_t left_out_of(const PacketSocket& socket) {
+  return socket.header() == PacketSocket::Header::of_kernel ? wire::ethernet_header_bytes : 0;
+}
+
 } // namespace
 
 RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, const Options& options)
     : Port(options.frames_at_once, Gathers::yes),
       socket_(interface, hearing_of(ethertype, options)), hears_(options.hears),
-      longest_frame_(frame_within(options.longest_frame)) {
+      longest_frame_(frame_within(options.longest_frame)), left_out_(left_out_of(socket_)) {
   if (options.bypass_queueing) {
     // If the kernel refuses, frames pass the interface's queue: slower, but equivalent.
     const int on = 1;
@@ -43,7 +50,7 @@ RawSocket::RawSocket(const std::string& interface, std::uint16_t ethertype, cons
 
 RawSocket::RawSocket(PacketSocket opened, const Options& options)
     : Port(options.frames_at_once, Gathers::yes), socket_(std::move(opened)), hears_(options.hears),
-      longest_frame_(frame_within(options.longest_frame)) {
+      longest_frame_(frame_within(options.longest_frame)), left_out_(left_out_of(socket_)) {
   make_buffers();
 }
 
@@ -61,13 +68,36 @@ void RawSocket::make_buffers() {
   for (std::size_t i = 0; i < frames_at_once(); ++i) {
     free_[i] = &buffers_[i * stride];
     send_headers_[i].msg_hdr.msg_iov = send_vectors_[i].data();
+    if (left_out_ != 0) {
+      sent_to_[i] = socket_.way_out();
+      send_headers_[i].msg_hdr.msg_name = &sent_to_[i];
+      send_headers_[i].msg_hdr.msg_namelen = sizeof sent_to_[i];
+    }
   }
   for (std::size_t i = 0; i < to_receive; ++i) {
-    receive_vectors_[i] = {.iov_base = &buffers_[(frames_at_once() + i) * stride],
-                           .iov_len = longest_frame_};
+    receive_vectors_[i] = {.iov_base = &buffers_[(frames_at_once() + i) * stride + left_out_],
+                           .iov_len = longest_frame_ - left_out_};
     receive_headers_[i].msg_hdr.msg_iov = &receive_vectors_[i];
     receive_headers_[i].msg_hdr.msg_iovlen = 1;
+    if (left_out_ != 0) {
+      // The kernel writes the length back, the same for every frame.
+      receive_headers_[i].msg_hdr.msg_name = &received_from_[i];
+      receive_headers_[i].msg_hdr.msg_namelen = sizeof received_from_[i];
+    }
   }
+}
+
+void RawSocket::take_header(std::size_t index, const std::byte* frame) {
+  const std::uint16_t protocol = htons(wire::ethertype_of(frame));
+  sent_to_[index].sll_protocol = protocol;
+  std::memcpy(sent_to_[index].sll_addr, frame, wire::MacAddress{}.size());
+}
+
+void RawSocket::put_header(std::size_t index, std::byte* frame) const {
+  wire::MacAddress source{};
+  std::memcpy(source.data(), received_from_[index].sll_addr, source.size());
+  wire::write_ethernet_header(frame, socket_.address(), source,
+                              ntohs(received_from_[index].sll_protocol));
 }
 
 void RawSocket::enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_bytes) {
@@ -124,8 +154,12 @@ std::uint32_t RawSocket::speed_mbps() const { return interface_speed_mbps(socket
 std::size_t RawSocket::transmit(std::span<Slot> slots) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const std::span<const std::byte> rest = slots[i].rest;
+    if (left_out_ != 0) {
+      take_header(i, slots[i].data);
+    }
     send_vectors_[i] = {
-        {{.iov_base = slots[i].data, .iov_len = slots[i].length - rest.size()},
+        {{.iov_base = slots[i].data + left_out_,
+          .iov_len = slots[i].length - rest.size() - left_out_},
          // The kernel only reads it.
          {.iov_base = const_cast<std::byte*>(rest.data()), .iov_len = rest.size()}}};
     send_headers_[i].msg_hdr.msg_iovlen = rest.empty() ? 1 : 2;
@@ -172,7 +206,11 @@ std::size_t RawSocket::take(std::span<FrameView> views) {
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     const mmsghdr& header = receive_headers_[i];
-    views[i] = {static_cast<std::byte*>(receive_vectors_[i].iov_base), header.msg_len};
+    std::byte* const frame = static_cast<std::byte*>(receive_vectors_[i].iov_base) - left_out_;
+    if (left_out_ != 0) {
+      put_header(i, frame);
+    }
+    views[i] = {frame, header.msg_len + static_cast<std::uint32_t>(left_out_)};
     counts_.received_cut += (header.msg_hdr.msg_flags & MSG_TRUNC) != 0 ? 1 : 0;
   }
   return static_cast<std::size_t>(count);

@@ -49,7 +49,8 @@ public:
       : RawSocket(interface, ethertype, Options()) {}
   /// The same with a socket that was opened and bound for this process, as `options.hears` says.
   /// Frames pass the interface's queue whatever the options say: those that do not are dropped by
-  /// the guard of who opened it.
+  /// the guard of who opened it. If the kernel writes the headers of frames, their source is the
+  /// interface's address, and received ones have that as their destination.
   RawSocket(PacketSocket opened, const Options& options);
   /// Several ports that share the frames received at one interface (fan_out.hpp), and send
   /// independently.
@@ -79,12 +80,16 @@ private:
   /// The length that the MTU allows, but no more than this.
   [[nodiscard]] std::uint32_t frame_within(std::uint32_t longest_frame) const;
   void make_buffers();
+  /// Takes the header's fields from a frame, or puts them there.
+  void take_header(std::size_t index, const std::byte* frame);
+  void put_header(std::size_t index, std::byte* frame) const;
 
   PacketSocket socket_;
   bool hears_;
   std::size_t sharers_ = 1; ///< ports that share the interface, including this one
   std::string spread_by_;   ///< how frames are assigned to them
   std::uint32_t longest_frame_;
+  std::size_t left_out_; ///< bytes at a frame's beginning that the kernel writes
   /// Buffers to send from, one burst of them, followed by those to receive into.
   std::unique_ptr<std::byte[]> buffers_;
   std::array<std::byte*, longest_burst> free_{};
@@ -93,6 +98,9 @@ private:
   std::array<mmsghdr, longest_burst> send_headers_{};
   std::array<iovec, longest_burst> receive_vectors_{};
   std::array<mmsghdr, longest_burst> receive_headers_{};
+  // Used only if the kernel writes the headers.
+  std::array<sockaddr_ll, longest_burst> sent_to_{};
+  std::array<sockaddr_ll, longest_burst> received_from_{};
 };
 
 } // namespace tributary::link

@@ -24,7 +24,7 @@ FILES = {
     "tributary-pktgen": "tributary-pktgen.toml",
 }
 # What no command line describes: files, and how to start a daemon by hand.
-FOLDER_OF_SOCKETS = "install -d -o root -g tributary -m 0775 /run/tributary"
+FOLDER_OF_SOCKETS = "install -d -o root -g tributary -m 1775 /run/tributary"
 MORE = {
     "tributary-switch": {
         "FILES": [("/etc/tributary/switch.toml", "the configuration; see tributary-switch.toml(5)"),

@@ -213,7 +213,7 @@ def make_base(path, when):
     root.run("groupadd", "--system", "--gid", str(TRIBUTARY), "tributary")
     root.run("useradd", "--system", "--uid", str(TRIBUTARY), "--gid", "tributary", "--home-dir", "/var/lib/tributary",
              "--no-create-home", "--shell", "/usr/sbin/nologin", "--comment", "Tributary", "tributary")
-    root.folder(SOCKETS, (0, TRIBUTARY), 0o775)
+    root.folder(SOCKETS, (0, TRIBUTARY), 0o1775)
     root.tidy()
     return root
 
@@ -240,7 +240,7 @@ def install(root, kind, packages):
         root.run("useradd", "--uid", str(USER), "--gid", "user", "--create-home", "--shell", "/bin/bash", "user")
     if kind.name == "manager":
         root.folder("var/lib/tributary", (TRIBUTARY, TRIBUTARY), 0o750)
-    root.folder(SOCKETS, (0, TRIBUTARY), 0o775)
+    root.folder(SOCKETS, (0, TRIBUTARY), 0o1775)
     root.tidy()
     root.check_complete()
 

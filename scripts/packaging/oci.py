@@ -305,9 +305,11 @@ class Image:
             with tarfile.open(fileobj=io.BytesIO(self.verified(layer)), mode="r:gz") as tar:
                 for member in tar:
                     _unpack_member(tar, member, folder, modes)
-        # Last, so that a folder without the right to write does not refuse what is in it.
+        # Last, so that a folder without the right to write does not refuse what is in it. A later layer may have
+        # put a link in the place of a folder, or of one above it.
+        inside = folder.resolve()
         for path, mode in sorted(modes.items(), reverse=True):
-            if path.is_dir() and not path.is_symlink():
+            if path.is_dir() and path.resolve().is_relative_to(inside):
                 path.chmod(mode)
 
 
@@ -331,12 +333,17 @@ def _remove(path):
 
 
 def _unpack_member(tar, member, folder, modes):
+    if not PurePosixPath(member.name).parts:
+        return  # the root itself, which is there
     path = _within(folder, member.name)
     if path.name == OPAQUE:
         for each in list(path.parent.iterdir()):
             _remove(each)
     elif path.name.startswith(WHITEOUT):
-        _remove(path.with_name(path.name.removeprefix(WHITEOUT)))
+        removed = path.name.removeprefix(WHITEOUT)
+        if removed in ("", ".", ".."):
+            raise OciError(f"a layer has {member.name}, which removes no name of its folder")
+        _remove(path.parent / removed)
     elif member.isdir():
         if path.is_symlink() or not path.is_dir():
             _remove(path)
@@ -346,8 +353,11 @@ def _unpack_member(tar, member, folder, modes):
         _remove(path)
         path.symlink_to(member.linkname)
     elif member.islnk():
+        linked = _within(folder, member.linkname)
+        if linked == path or not os.path.lexists(linked) or (linked.is_dir() and not linked.is_symlink()):
+            raise OciError(f"a layer has {member.name}, a link to {member.linkname}, which is no file that came before it")
         _remove(path)
-        os.link(_within(folder, member.linkname), path, follow_symlinks=False)
+        os.link(linked, path, follow_symlinks=False)
     elif member.isreg():
         _remove(path)
         with path.open("wb") as file:

@@ -73,8 +73,8 @@ private:
     const Job& job = registry_.choose(peer, request, now_);
     TRIBUTARY_REQUIRE(job.uid == peer.uid || peer.is_root());
     TRIBUTARY_REQUIRE(!request.vni || job.vni == *request.vni);
-    if (!registry_.is_at_socket_limit(peer)) {
-      registry_.opened({.inode = ++inode_, .uid = peer.uid, .mark = job.mark});
+    if (!registry_.is_at_socket_limit(peer) && registry_.overhearing(job) == nullptr) {
+      registry_.opened({.inode = ++inode_, .uid = peer.uid, .mark = job.mark, .vni = job.vni});
     }
   }
   void handle(const Peer& peer, const AddJobRequest& request) {

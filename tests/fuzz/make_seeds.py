@@ -531,7 +531,7 @@ def host_agent_seeds():
     yield "record", (
         b'\1{"highest_mark":1409286145,"jobs":[{"job":"a","vni":5,"uid":1,"told_by":0,"own":false,'
         b'"attached":true,"mark":1409286145,"cgroup":"","until_ns":9}],'
-        b'"sockets":[{"inode":77,"uid":1,"mark":1409286145}]}'
+        b'"sockets":[{"inode":77,"uid":1,"mark":1409286145,"vni":5}]}'
     )
     yield "opened", (
         b'\2{"ok":true,"result":{"job":"a","vni":5,"mark":1,"nid":18,"host":"h","interface":"e",'

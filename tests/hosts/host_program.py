@@ -5,10 +5,10 @@ runs it as another user, who cannot read this tree.
     {"do": "open", "path": "/run/...", "request": {...}}    gets a socket
     {"do": "declare", "path": "/run/...", "request": {...}} keeps the connection, and with it a job that is attached
     {"do": "try", "what": "mark"}                           one of `tries`
-    {"do": "send", "frame": "02fe...", "to": "eth1"}        `to`: by sendto()
+    {"do": "send", "frame": "02fe...", "to": "eth1"}        the kernel writes the header; absent `to`: where it is bound
     {"do": "bind", "to": "eth1", "ethertype": 3}
     {"do": "bypass", "on": 1}
-    {"do": "waiting"}                                       the frames that have arrived
+    {"do": "waiting"}                                       the frames that have arrived, without their headers
     {"do": "hand_on", "path": "/run/..."}                   gives the socket to another program, which does
     {"do": "take_over", "path": "/run/..."}
 """
@@ -21,7 +21,7 @@ import struct
 import sys
 
 SO_MARK, SO_ATTACH_FILTER, SO_DETACH_FILTER, SO_LOCK_FILTER = 36, 26, 27, 44
-SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC, PACKET_QDISC_BYPASS = 263, 1, 1, 20
+SOL_PACKET, PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC, PACKET_QDISC_BYPASS, PACKET_VNET_HDR = 263, 1, 1, 20, 15
 opened = None
 held = []
 
@@ -58,10 +58,16 @@ def promiscuous():
     opened.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, index)
 
 
+def have_the_kernel_change_frames():
+    """A checksum that it writes, after the guard has looked, where the program wants it."""
+    opened.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
+
+
 tries = {
     f.__name__: f
-    for f in (own_socket, mark, mark_of_message, detach_filter, unlock_filter, attach_filter, promiscuous)
-}
+    for f in (own_socket, mark, mark_of_message, detach_filter, unlock_filter, attach_filter, promiscuous,
+              have_the_kernel_change_frames)
+}  # fmt: skip
 
 
 def ask(path, request):
@@ -96,10 +102,8 @@ def do(step):
         tries[step["what"]]()
     elif step["do"] == "send":
         frame = bytes.fromhex(step["frame"])
-        if "to" in step:
-            opened.sendto(frame, (step["to"], 0x88B5))
-        else:
-            opened.send(frame)
+        to = step.get("to") or opened.getsockname()[0]
+        opened.sendto(frame[14:], (to, int.from_bytes(frame[12:14], "big"), 0, 0, frame[:6]))
     elif step["do"] == "bind":
         opened.bind((step["to"], step.get("ethertype", 0x88B5)))
     elif step["do"] == "bypass":

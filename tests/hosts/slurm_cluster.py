@@ -67,7 +67,7 @@ STAND_INS = {
     "apt": """
 mkdir -p /etc/tributary
 [ -e /etc/tributary/hostd.toml ] || tributary-hostd --print-config >/etc/tributary/hostd.toml
-chown root:tributary /run/tributary && chmod 0775 /run/tributary
+chown root:tributary /run/tributary && chmod 1775 /run/tributary
 """,
     "systemctl": f"""
 if [ "$*" = "stop tributary-hostd" ]; then

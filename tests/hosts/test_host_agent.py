@@ -97,6 +97,7 @@ def cookies(port):
     """Cookies of the frames that have left, in their order; nothing but reduction frames and the agent's
     own hellos may be among them."""
     left = [raw for raw in port.nothing_more() if raw[14:18] != b"\0TRB" or raw[30:34] != NID.to_bytes(4, "big")]
+    assert all(raw[6:12] == bytes.fromhex(MAC.replace(":", "")) for raw in left), "the host's own address"
     return [frames.parse(raw).cookie for raw in left]
 
 
@@ -139,17 +140,18 @@ def tries_everything(agent, program, fabric, outside, loop):
 
     for attempt in ("mark", "mark_of_message", "detach_filter", "attach_filter", "unlock_filter"):
         assert program.do("try", what=attempt) == "EPERM", attempt
+    assert program.do("try", what="have_the_kernel_change_frames") == "EINVAL"
     assert program.send(right(1)) == "done"
     hello = bytes.fromhex("0180c200000e") + bytes.fromhex(MAC.replace(":", "")) + bytes.fromhex("88b5")
     attempts = {
         "wrong_vni": right(2, vni=VNI_B),
         "wrong_nid": right(3, nid=NID + 1),
-        "wrong_source": right(4, source=bytes.fromhex("020000000013")),
         "wrong_ethertype": right(5, ethertype=0x0800),
         "wrong_header": hello + b"\0TRB" + bytes([1, 2, 4, 0]) + bytes(60),
     }
     for attempt, frame in attempts.items():
         assert program.send(frame) == "ENOBUFS", attempt
+    assert program.send(right(4, source=bytes.fromhex("020000000013"))) == "done", "from another address, which is not used"
     # Names are those of the socket's network, the node's, wherever the program is.
     assert program.send(right(6), to="other0") == "ENOBUFS"
     assert program.send(right(7), to="lo") == "ENOBUFS"
@@ -162,11 +164,11 @@ def tries_everything(agent, program, fabric, outside, loop):
     assert program.do("bypass", on=0) == "done"
     assert program.send(right(11)) == "done"
 
-    assert cookies(fabric) == [1, 11]
+    assert cookies(fabric) == [1, 4, 11]
     assert [raw for raw in outside.nothing_more() if raw[12:14] == b"\x88\xb5"] == []
     assert [raw for raw in loop.nothing_more() if raw[12:14] == b"\x88\xb5"] == []
     counted = agent.guard()
-    assert counted["passed"] == 2 and counted["unreadable"] == 1 and counted["other_interface"] == 4, counted
+    assert counted["passed"] == 3 and counted["unreadable"] == 1 and counted["other_interface"] == 4, counted
     for attempt in attempts:
         assert counted[attempt] == 1, (attempt, counted)
     program.end()
@@ -214,8 +216,12 @@ def receives_only_its_own(lab, **settings):
         return program.do("waiting")
 
     mine, theirs = bytes(right(1)), bytes(right(2, vni=VNI_B))
-    assert arrives(fabric, mine) == [mine.hex()]
+    assert arrives(fabric, mine) == [mine[14:].hex()]
     assert arrives(fabric, theirs) == []
+    # Also frames that the kernel has in pieces.
+    shell("ip -n h1 link set eth0 mtu 9000 && ip link set fabric mtu 9000")
+    assert arrives(fabric, mine + bytes(8000)) == [(mine[14:] + bytes(8000)).hex()]
+    assert arrives(fabric, theirs + bytes(8000)) == []
     # Whatever it is bound to.
     assert program.do("bind", to="eth0", ethertype=everything) == "done"
     assert program.do("try", what="promiscuous") == "done"
@@ -244,12 +250,17 @@ def test_two_users_on_a_node_have_a_vni_each(lab):
         raise AssertionError("a job that has ended gave a socket")
     except Refused as refused:
         assert "ended on this node" in str(refused), refused
-    # The VNI goes to bob; alice's old socket does not come to life by that.
+    # The VNI goes to bob. Alice's old socket does not come to life by that, but it would hear what he receives.
     agent.ask(request="add_job", job="c", vni=VNI_A, uid=BOB)
-    assert bob.open(agent, job="c")["vni"] == VNI_A and bob.send(right(7)) == "done"
+    try:
+        bob.open(agent, job="c")
+        raise AssertionError("another user's old socket hears what this one does")
+    except Refused as refused:
+        assert refused.reason == "unavailable" and f"user {ALICE} still holds" in str(refused), refused
     assert alice.send(right(8)) == "ENOBUFS"
-    assert cookies(fabric) == [6, 7]
     alice.end()
+    assert bob.open(agent, job="c")["vni"] == VNI_A and bob.send(right(7)) == "done"
+    assert cookies(fabric) == [6, 7]
     bob.end()
 
 
@@ -322,6 +333,23 @@ def test_an_interface_that_goes_away_and_comes_back(lab):
     assert cookies(fabric) == [5]
     assert any(raw[14:18] == b"\0TRB" for raw in fabric.receive(2, 3)), "it is announced again"
     program.end()
+
+
+def test_root_of_a_container_is_no_administrator(lab):
+    """As in Docker without user namespaces, or in a pod that runs as root: user 0, without the node's network."""
+    agent, _, _ = node(lab)
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE, manager={"token": "secret"})
+    for inside in (("setpriv", "--bounding-set=-net_admin"), ("unshare", "--user", "--map-root-user")):
+        guest = Program(lab, 0, inside=inside)
+        try:
+            guest.open(agent, job="a")
+            raise AssertionError(f"root of a container has a user's socket and token: {inside}")
+        except Refused as refused:
+            assert refused.reason == "no_job", refused
+        for request in ({"request": "end_job", "job": "a"}, {"request": "add_job", "job": "b", "vni": VNI_B, "uid": BOB}):
+            answer = guest.do("open", path=str(agent.socket), request=request)
+            assert answer.get("reason") == "not_permitted", answer
+        guest.end()
 
 
 def test_sockets_and_jobs_are_limited_and_what_is_closed_counts_no_more(lab):

@@ -78,7 +78,7 @@ def test_two_users_reduce_on_the_same_nodes_without_a_privilege_or_a_secret(lab)
                                     "https://manager.example:7580/fabric/collectives/jobs")  # fmt: skip
             assert code == 22, f"{node.name} may list jobs: {err}"
         # No user reads what another one's programs know.
-        code, out, _ = slurm.run("bob", "srun", "-w", "h0", "sh", "-c", "ls /run/tributary/slurm; cat /etc/tributary/node.key")
+        code, out, _ = slurm.run("bob", "srun", "-w", "h0", "sh", "-c", "ls /run/tributary-slurm; cat /etc/tributary/node.key")
         assert code != 0 and out == "", out
 
 

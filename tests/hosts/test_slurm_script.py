@@ -42,6 +42,26 @@ def test_a_job_of_slurm_has_a_job_of_the_manager_as_long_as_it_runs(lab):
     assert run(lab, "prolog_task").stdout == ""
 
 
+def test_root_writes_into_no_folder_of_another_user(lab):
+    """Through a link in there it would write, and chown, any file of the machine."""
+    planted, state = lab.place / "planted", lab.place / "state"
+    planted.mkdir()
+    victim = lab.file("victim", "untouched")
+    for name in ("17.new", "17.reason"):
+        (planted / name).symlink_to(victim)
+    os.chown(planted, 1000, 1000)
+    state.symlink_to(planted)
+    for script in ("prolog_slurmd", "epilog_slurmd", "prolog_slurmd"):
+        done = run(lab, script)
+        assert done.returncode == 0, done
+        assert script == "epilog_slurmd" or "another user's" in done.stderr, done.stderr
+        assert victim.read_text() == "untouched" and not (planted / "ended").exists()
+        if state.is_symlink():
+            state.unlink()
+            planted.rename(state)
+            planted = state
+
+
 def tools_of(lab, **scripts):
     """The PATH of a machine with tributaryctl and these programs, each given by the lines of its script."""
     tools = lab.place / "bin"

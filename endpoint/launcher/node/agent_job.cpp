@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include <unistd.h>
+#include <fcntl.h>
 
 namespace tributary::launch::node {
 
@@ -72,7 +72,8 @@ void AgentJob::end() noexcept {
 }
 
 void AgentJob::watch() {
-  const int second = ::dup(agent_->fd());
+  // Not for ranks, which would ask as who started the job, and keep it attached.
+  const int second = ::fcntl(agent_->fd(), F_DUPFD_CLOEXEC, 0);
   if (second < 0) {
     return; // the job is attached all the same
   }

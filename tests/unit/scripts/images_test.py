@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -182,6 +183,44 @@ def a_layer_that_leads_out_of_the_image_is_refused(place):
 
 
 @in_place
+def a_layer_removes_nothing_outside_of_the_image(place):
+    kept = file(place, "near/kept")
+    for number, name in enumerate((".wh...", "a/.wh...", ".wh..", ".wh.", "a/.wh.")):
+        layout = of_members(place / str(number), tarfile.TarInfo(name))
+        refused(lambda layout=layout: oci.Image(layout).unpack(place / "near/to"), name)
+        shutil.rmtree(place / "near/to", ignore_errors=True)
+        assert kept.exists(), name
+
+
+@in_place
+def a_layer_changes_no_rights_outside_of_the_image(place):
+    """A folder of one layer is beyond a link of the next."""
+    secret = place / "outside/secret"
+    secret.mkdir(parents=True, mode=0o700)
+    folder, inner, link = tarfile.TarInfo("a"), tarfile.TarInfo("a/secret"), tarfile.TarInfo("a")
+    folder.type = inner.type = tarfile.DIRTYPE
+    folder.mode = inner.mode = 0o777
+    link.type, link.linkname = tarfile.SYMTYPE, str(place / "outside")
+    oci.Image(of_members(place, folder, inner, link)).unpack(place / "to")
+    assert (place / "to/a").is_symlink() and secret.stat().st_mode & 0o777 == 0o700
+
+
+@in_place
+def the_root_and_links_of_a_layer_are_checked(place):
+    root, first, hard = tarfile.TarInfo("."), tarfile.TarInfo("./a"), tarfile.TarInfo("b")
+    root.type = tarfile.DIRTYPE
+    hard.type, hard.linkname = tarfile.LNKTYPE, "a"
+    oci.Image(of_members(place / "good", root, first, hard)).unpack(place / "to")
+    assert (place / "to/a").stat().st_ino == (place / "to/b").stat().st_ino
+    for number, name in enumerate(("b", "nothing", "folder")):
+        folder, link = tarfile.TarInfo("folder"), tarfile.TarInfo("b")
+        folder.type = tarfile.DIRTYPE
+        link.type, link.linkname = tarfile.LNKTYPE, name
+        layout = of_members(place / str(number), folder, link)
+        refused(lambda layout=layout, number=number: oci.Image(layout).unpack(place / f"to{number}"), f"link to {name}")
+
+
+@in_place
 def what_is_not_an_image_is_named(place):
     refused(lambda: oci.Image(place), "index.json")
     file(place, "text.tar", "no tar")
@@ -242,7 +281,9 @@ def wrong_command_lines_are_refused():
 TESTS = (
     the_same_files_give_the_same_bytes, a_layer_has_no_file_of_a_container_and_no_late_time,
     digests_of_a_configuration_are_those_of_its_layers, an_unpacked_image_is_the_tree_of_its_last_layer,
-    docker_finds_every_blob_that_its_list_names, a_layer_that_leads_out_of_the_image_is_refused, what_is_not_an_image_is_named,
+    docker_finds_every_blob_that_its_list_names, a_layer_that_leads_out_of_the_image_is_refused,
+    a_layer_removes_nothing_outside_of_the_image, a_layer_changes_no_rights_outside_of_the_image,
+    the_root_and_links_of_a_layer_are_checked, what_is_not_an_image_is_named,
     a_folder_that_is_gone_is_one_whiteout, a_tag_is_one_for_every_version, passwords_have_no_date_of_their_own,
     packages_of_one_version_are_needed, settings_say_who_and_how, wrong_command_lines_are_refused,
 )

@@ -5,6 +5,7 @@
 #include "lib/net/unix_address.hpp"
 #include "tests/support/scratch_directory.hpp"
 
+#include <boost/json/object.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -134,6 +135,17 @@ TEST_F(HostClientTest, ARefusalHasTheAgentsReasonAndWords) {
     EXPECT_EQ(error.reason(), Reason::no_job);
     EXPECT_STREQ(error.what(), "no job of user 7");
   }
+}
+
+TEST_F(HostClientTest, AnAnswerAboutThousandsOfJobsIsRead) {
+  const std::string long_text(std::size_t{16} << 20U, 'x');
+  agent([&](int connection) {
+    say(connection, "{\"ok\":true,\"result\":{\"jobs\":\"");
+    say(connection, long_text);
+    say(connection, "\"}}\n");
+  });
+  const auto result = HostClient(path, 5s).ask(host_agent::line_of(host_agent::ShowRequest{}));
+  EXPECT_EQ(result.as_object().at("jobs").as_string().size(), long_text.size());
 }
 
 TEST_F(HostClientTest, AnAgentThatSaysNothingOrTooLittleIsAbsent) {

@@ -182,7 +182,8 @@ TEST(HostAgentMessages, TheRecordIsReadAsItWasWritten) {
                          .mark = Mark{0x54000009},
                          .manager = {.url = "u", .token = "t", .certificate_authority = "c"}});
   record.jobs.push_back({.id = "j2", .vni = Vni{8}, .uid = 0, .mark = Mark{3}});
-  record.sockets.push_back({.inode = 1ULL << 40U, .uid = 1000, .mark = Mark{0x54000009}});
+  record.sockets.push_back(
+      {.inode = 1ULL << 40U, .uid = 1000, .mark = Mark{0x54000009}, .vni = Vni{7}});
   EXPECT_EQ(record_of(text_of(record)), record);
   for (const char* text : {"", "{}", R"({"highest_mark": 1, "jobs": {}, "sockets": []})",
                            R"({"highest_mark": 1, "jobs": [5], "sockets": []})"}) {

@@ -7,6 +7,7 @@
 
 #include <random>
 #include <set>
+#include <string>
 
 namespace tributary::host_agent {
 namespace {
@@ -107,6 +108,24 @@ TEST(HostAgentRegistry, TheAdministratorsGroupMayWhatRootMay) {
   EXPECT_FALSE(registry.add(prolog, job("j", 1024, alice.uid), start).job.is_own);
   EXPECT_EQ(registry.choose(alice, {}, start).id, "j");
   EXPECT_EQ(registry.end(prolog, {.job = "j"}, start).id, "j");
+}
+
+TEST(HostAgentRegistry, RootOfAContainerIsAUserLikeAnyOther) {
+  Registry registry({}, 0);
+  const Peer guest{.pid = 9, .is_confined = true};
+  static_cast<void>(registry.add(root, job("j", 1024, alice.uid), start));
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.choose(guest, {.job = "j"}, start)); }).first,
+      Reason::no_job);
+  const auto [reason, text] =
+      refusal_of([&] { static_cast<void>(registry.add(guest, job("k", 1025, bob.uid), start)); });
+  EXPECT_EQ(reason, Reason::not_permitted);
+  EXPECT_THAT(text, HasSubstr("CAP_NET_ADMIN"));
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(registry.end(guest, {.job = "j"}, start)); }).first,
+            Reason::not_permitted);
+  EXPECT_EQ(registry.choose(root, {.job = "j"}, start).uid, alice.uid);
+  static_cast<void>(registry.add(root, job("own", 1026, 0), start));
+  EXPECT_EQ(registry.choose(guest, {}, start).id, "own");
 }
 
 TEST(HostAgentRegistry, TheVniOfAnotherIsTaken) {
@@ -324,14 +343,70 @@ TEST(HostAgentRegistry, JobsAreLimited) {
       refusal_of([&] { static_cast<void>(registry.add(alice, job("c", 1026), start)); }).first,
       Reason::limit);
   EXPECT_FALSE(registry.add(alice, job("a", 1024), start).is_new); // known ones may change
-  static_cast<void>(registry.add(root, job("d", 1030, bob.uid), start));
-  static_cast<void>(registry.add(root, job("e", 1031, bob.uid), start));
+  // Users do not use up what administrators may declare, and these do not what users may.
+  for (std::uint16_t n = 0; n < 4; ++n) {
+    EXPECT_TRUE(
+        registry
+            .add(root, job("r" + std::to_string(n), static_cast<std::uint16_t>(1030 + n), bob.uid),
+                 start)
+            .is_new);
+  }
   EXPECT_EQ(refusal_of([&] {
-              static_cast<void>(registry.add(root, job("f", 1032, bob.uid), start));
+              static_cast<void>(registry.add(root, job("s", 1040, bob.uid), start));
             }).first,
             Reason::limit);
-  // In the place of another one there is room.
-  EXPECT_EQ(registry.add(root, job("f", 1024, bob.uid), start).displaced.size(), 1U);
+  static_cast<void>(registry.add(bob, job("x", 1050), start));
+  static_cast<void>(registry.add(bob, job("y", 1051), start));
+  const Peer carol{.pid = 300, .uid = 3000, .gid = 100};
+  EXPECT_EQ(
+      refusal_of([&] { static_cast<void>(registry.add(carol, job("z", 1052), start)); }).first,
+      Reason::limit);
+}
+
+TEST(HostAgentRegistry, AUserDoesNotKeepTheAgentBusyWithJobsThatComeAndGo) {
+  Settings settings = with_service();
+  settings.limits.jobs_per_user = 3;
+  Registry registry(settings, 0);
+  const auto comes_and_goes = [&](const Peer& peer, TimeNs now) {
+    static_cast<void>(registry.add(peer, job("a", 1024), now));
+    static_cast<void>(registry.add(peer, job("a", 1024), now)); // a known one costs nothing
+    static_cast<void>(registry.end(peer, {.job = "a"}, now));
+  };
+  for (int i = 0; i < 3; ++i) {
+    comes_and_goes(alice, at(1));
+  }
+  const auto [reason, text] = refusal_of([&] { comes_and_goes(alice, at(10)); });
+  EXPECT_EQ(reason, Reason::limit);
+  EXPECT_THAT(text, HasSubstr("try again later"));
+  comes_and_goes(bob, at(10));
+  for (int i = 0; i < 9; ++i) {
+    static_cast<void>(registry.add(root, job("a", 1024, alice.uid), at(10)));
+    static_cast<void>(registry.end(root, {.job = "a"}, at(10)));
+  }
+  comes_and_goes(alice, at(11));
+}
+
+TEST(HostAgentRegistry, AProgramThatOutlivesItsJobDoesNotHearTheNextUsersOfItsVni) {
+  Registry registry({}, 0);
+  const Job first = registry.add(root, job("a", 1024, alice.uid), start).job;
+  registry.opened({.inode = 1, .uid = alice.uid, .mark = first.mark, .vni = first.vni});
+  EXPECT_EQ(registry.overhearing(first), nullptr);
+  static_cast<void>(registry.end(root, {.job = "a"}, start));
+  Registry again({}, registry.record().highest_mark);
+  again.adopt(registry.record(), start); // a restart does not forget it
+  const Job own = again.add(root, job("b", 1024, alice.uid), start).job;
+  EXPECT_EQ(again.overhearing(own), nullptr) << "it is the same user's";
+  static_cast<void>(again.end(root, {.job = "b"}, start));
+  const Job other = again.add(root, job("c", 1025, bob.uid), start).job;
+  EXPECT_EQ(again.overhearing(other), nullptr) << "it has another VNI";
+  const Job next = again.add(root, job("d", 1024, bob.uid), start).job;
+  const Socket* const by = again.overhearing(next);
+  ASSERT_NE(by, nullptr);
+  EXPECT_THAT(again.overheard_error(next, *by).what(), HasSubstr("user 1000"));
+  again.keep_only({});
+  EXPECT_EQ(again.overhearing(next), nullptr);
+  again.opened({.inode = 2, .uid = 0, .mark = first.mark, .vni = next.vni});
+  EXPECT_EQ(again.overhearing(next), nullptr) << "root's";
 }
 
 TEST(HostAgentRegistry, ARestartTakesOverJobsAndSockets) {
@@ -352,13 +427,14 @@ TEST(HostAgentRegistry, ARestartTakesOverJobsAndSockets) {
 }
 
 /// Any requests of three users and root, in any order: what holds at all times.
-TEST(HostAgentRegistry, NoTwoUsersHaveOneVniAndNoTwoJobsOneMark) {
+TEST(HostAgentRegistry, NoTwoUsersHaveOrHearOneVniAndNoTwoJobsHaveOneMark) {
   std::mt19937 random(36);
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   Settings settings = with_service(Vni{1}, Vni{6});
   settings.limits = {.jobs = 8, .jobs_per_user = 3, .sockets_per_user = 4};
   Registry registry(settings, Marks::serial_mask - 20);
   std::map<std::uint64_t, Mark> alive;
+  std::map<std::uint64_t, std::pair<Vni, std::uint32_t>> heard; // also of sockets that are closed
   std::uint64_t inode = 1;
   TimeNs now = start;
   std::size_t done = 0;
@@ -390,8 +466,14 @@ TEST(HostAgentRegistry, NoTwoUsersHaveOneVniAndNoTwoJobsOneMark) {
       case 3: {
         const Job& chosen = registry.choose(peer, {}, now);
         ASSERT_EQ(chosen.uid, peer.uid);
-        if (!registry.is_at_socket_limit(peer)) {
-          registry.opened({.inode = inode, .uid = peer.uid, .mark = chosen.mark});
+        if (!registry.is_at_socket_limit(peer) && registry.overhearing(chosen) == nullptr) {
+          for (const auto& [number, mark] : alive) {
+            const auto& [vni, user] = heard.at(number);
+            ASSERT_TRUE(vni != chosen.vni || user == peer.uid || user == 0) << "socket " << number;
+          }
+          registry.opened(
+              {.inode = inode, .uid = peer.uid, .mark = chosen.mark, .vni = chosen.vni});
+          heard[inode] = {chosen.vni, peer.uid};
           alive[inode++] = chosen.mark;
         }
         break;

@@ -8,9 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tributary::link::test {
@@ -105,6 +108,60 @@ TEST_F(RawSocketTest, FramesWhoseEndLiesElsewhereCrossWhole) {
   left.flush();
   left.keep_unsent();
   EXPECT_EQ(receive_frames(right, sent.size()), sent);
+}
+
+/// A socket as the host agent hands one over: the kernel writes the headers.
+PacketSocket opened_for_another(const std::string& interface) {
+  PacketSocket opened(interface,
+                      PacketSocket::Hearing{.ethertype = ethertype, .buffer_bytes = 1U << 20},
+                      PacketSocket::Header::of_kernel);
+  return PacketSocket(interface, std::move(opened).release());
+}
+
+TEST_F(RawSocketTest, FramesWhoseHeadersTheKernelWritesCrossWholeFromTheInterfacesAddress) {
+  RawSocket left(opened_for_another("left"), RawSocket::Options());
+  RawSocket right("right", ethertype);
+  std::vector<std::byte> end(1000, std::byte{0xE5});
+  std::vector<Frame> sent;
+  for (std::size_t n = 0; n < 100; ++n) { // more than leave in one call
+    Frame& frame = sent.emplace_back(numbered(n, 62));
+    std::byte* room = left.room();
+    ASSERT_NE(room, nullptr);
+    std::copy(frame.begin(), frame.end(), room);
+    const auto rest = std::span(end).first(n % 3 == 0 ? 0 : n);
+    left.push(62, rest);
+    frame.insert(frame.end(), rest.begin(), rest.end());
+    wire::write_ethernet_header(frame.data(), wire::port_mac(Nid{0x777}),
+                                wire::host_mac(Nid{left_nid}), ethertype);
+  }
+  left.flush();
+  left.keep_unsent();
+  EXPECT_EQ(receive_frames(right, sent.size()), sent);
+}
+
+TEST_F(RawSocketTest, FramesWhoseHeadersTheKernelKeepsArriveWholeAtTheInterfacesAddress) {
+  RawSocket left("left", ethertype);
+  RawSocket right(opened_for_another("right"), short_frames);
+  right.enlarge(1514, 0);
+  std::vector<Frame> sent;
+  for (std::size_t n = 0; n < 100; ++n) {
+    sent.push_back(numbered(n, n % 2 == 0 ? 60 : 1514));
+    wire::write_ethernet_header(sent.back().data(), wire::host_mac(Nid{right_nid}),
+                                wire::host_mac(Nid{left_nid}), ethertype);
+    ASSERT_TRUE(push(left, sent.back()));
+  }
+  left.flush();
+  EXPECT_EQ(receive_frames(right, sent.size()), sent);
+  EXPECT_EQ(right.counts().received_cut, 0U);
+}
+
+TEST_F(RawSocketTest, TheKernelChangesNothingInAFrameWhoseHeaderItWrites) {
+  // A checksum that the kernel makes would be written into any two bytes of the frame, and segments
+  // would get numbers of their own, both after the rules for what leaves an interface.
+  const PacketSocket socket("left", std::nullopt, PacketSocket::Header::of_kernel);
+  const int on = 1;
+  EXPECT_NE(::setsockopt(socket.fd(), SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on), 0);
+  EXPECT_EQ(errno, EINVAL);
 }
 
 TEST_F(RawSocketTest, FrameLongerThanTheMtuIsAnErrorThatSaysSo) {

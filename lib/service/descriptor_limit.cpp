@@ -1,4 +1,4 @@
-#include "controlplane/process/descriptors.hpp"
+#include "lib/service/descriptor_limit.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include <sys/resource.h>
 
-namespace tributary::fabricd {
+namespace tributary::service {
 
 std::size_t raise_descriptor_limit() {
   rlimit limit{};
@@ -26,4 +26,4 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur;
 }
 
-} // namespace tributary::fabricd
+} // namespace tributary::service
