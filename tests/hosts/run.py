@@ -70,8 +70,11 @@ def show_drivers():
         subprocess.run(["mount", "--bind", shown, folder], check=True)
 
 
-def copy_suppressions(place):
-    """Of sanitizers, to where programs of ordinary users read them."""
+def copy_suppressions():
+    """Of sanitizers, to where programs of ordinary users read them, also in worlds inside this one,
+    which have a /run of their own."""
+    place = Path("/mnt")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tributary-mnt", place], check=True)
     for name in ("LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
         found = re.search("suppressions=([^:]+)", os.environ.get(name, ""))
         if found:
@@ -88,7 +91,7 @@ def run_one(full_name, build):
     (test,) = (f for module, name, f in discover() if f"{module}.{name}" == full_name)
     place = Path("/run/lab")  # on the world's own tmpfs, so it goes with it
     place.mkdir()
-    copy_suppressions(place)
+    copy_suppressions()
     lab = Lab(Path(build).resolve(), place)
     try:
         test(lab)
