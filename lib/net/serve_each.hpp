@@ -1,4 +1,4 @@
-// What servers of many clients have in common: they accept each one, and wait for none for ever.
+// What servers of many clients have in common: they accept each one, and no client holds one up.
 #pragma once
 
 #include "lib/net/as_result.hpp"
