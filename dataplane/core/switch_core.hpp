@@ -29,9 +29,9 @@
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/engine.hpp"
+#include "dataplane/core/frame_image.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/in_switch_record.hpp"
-#include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/tables.hpp"
 #include "dataplane/core/tracing.hpp"
 #include "dataplane/core/wide_engine.hpp"
@@ -187,9 +187,8 @@ public:
 private:
   [[nodiscard]] const MulticastEntry* reduction_of(PortNumber in, FrameView frame) const;
 
-  class BurstCounts;
-  struct FrameCounts;
   class Applied;
+  class AppliedInRow;
   /// The leading frames that were processed together.
   struct Run {
     std::size_t count = 0;
@@ -199,7 +198,6 @@ private:
     std::size_t count = 0;
     Places notable;
   };
-  template <bool default_policy>
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
   Places decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
@@ -207,20 +205,23 @@ private:
   PlainRun decide_plain_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
                             Decision* decisions);
   PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
-  template <bool default_policy>
   Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
-  template <bool default_policy, bool uncached, wire::Opcode op>
+  [[nodiscard]] const FrameView* end_of_line_lookahead(std::span<const FrameView> run) const;
+  template <wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
-  template <bool default_policy, bool uncached>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
-  template <bool default_policy>
   Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
+  std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
+                       Decision* decisions);
+  std::size_t unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions);
+  std::size_t leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                          Decision* decisions, std::size_t first, BurstOutcome& outcome);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 
-  template <bool default_policy, wire::Opcode op>
+  template <wire::Opcode op>
   static std::size_t steer_run(const SwitchCore& core, PortNumber in, Steering& steering,
                                SubtotalTable& table, std::size_t first);
   void begin_subtotal(OpenSubtotal& subtotal, ReductionKey key, MatchWord match,
