@@ -408,8 +408,7 @@ template <typename Effects>
 /// A frame from the parent, on a tree without reductions. Requires that it has its length.
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision copied(Effects effects, const FrameView& frame,
-                                                    ReductionKey key,
-                                                    const MulticastEntry& entry) {
+                                                    ReductionKey key, const MulticastEntry& entry) {
   effects.on_tree(key, entry);
   effects.on_direction(Direction::down);
   return replicate(effects, frame, entry.children, Event::multicast);

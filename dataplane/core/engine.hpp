@@ -124,6 +124,7 @@
 #include "dataplane/core/deadline_queues.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/descriptor.hpp"
+#include "dataplane/core/engine_state.hpp"
 #include "dataplane/core/tables.hpp"
 #include "tributary/types.hpp"
 
@@ -198,6 +199,12 @@ public:
   void restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now);
   /// Forgets which sequences of this tree ended: the tree was replaced. `entry`: the old one.
   void forget(TreeNumber tree, const MulticastEntry& entry);
+  /// Whether anything is known of a reduction: it is armed, or one of its sequences was.
+  [[nodiscard]] bool knows(ReductionKey key) const;
+  /// Forgets all about a reduction: another core has it from now on.
+  void forget(ReductionKey key, const MulticastEntry& entry);
+  /// Takes over all about a reduction, of which nothing is known here.
+  void put(const EngineState::Reduction& one, const MulticastEntry& entry);
 
   /// Writes all of a result but its operands: 62 bytes. Requires that a contribution is held.
   void write_headers(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;

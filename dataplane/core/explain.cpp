@@ -426,9 +426,8 @@ private:
 Explanation explain(const SwitchCore& core, PortNumber in, FrameView frame) {
   Notes notes(core, in, frame);
   const IngressCheck& check = core.check(in);
-  const PackedDecision decision =
-      decide(DryRun(core, notes), core.tables(), in, frame, check.classify(frame), check.guarded(),
-             TimeNs{0});
+  const PackedDecision decision = decide(DryRun(core, notes), core.tables(), in, frame,
+                                         check.classify(frame), check.guarded(), TimeNs{0});
   return notes.verdict(std::bit_cast<Decision>(decision));
 }
 

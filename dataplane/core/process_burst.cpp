@@ -190,8 +190,7 @@ const FrameView* SwitchCore::end_of_line_lookahead(std::span<const FrameView> ru
     *what++ = classified;
     if (classified.kind() == FrameKind::unicast) {
       tables.prefetch_place(classified.destination());
-      for (Nid destination; frame != end && check.is_unicast(*frame, destination);
-           ++frame) {
+      for (Nid destination; frame != end && check.is_unicast(*frame, destination); ++frame) {
         if (frame < ahead_end) {
           prefetch(frame[frame_lookahead]);
         }
@@ -357,8 +356,7 @@ template <wire::Opcode op>
       break;
     }
     if (entry->is_full(total)) [[unlikely]] {
-      const PackedDecision decision =
-          complete(Applied(core), *frame, operand.key(), *entry, total);
+      const PackedDecision decision = complete(Applied(core), *frame, operand.key(), *entry, total);
       decisions->set(decision);
       // A discarded result that lacks the root's contribution is no more visible than an absorbed
       // frame.
@@ -430,8 +428,7 @@ template <wire::Opcode op>
     } else {
       const std::uint64_t bytes = FrameImage::match_bytes(data);
       decisions->set(armed_or_disarmed(AppliedInRow(*this, arms), *frame, key, *entry,
-                                       MatchWord::waiting_for(bytes), MatchWord::arms(bytes),
-                                       now));
+                                       MatchWord::waiting_for(bytes), MatchWord::arms(bytes), now));
     }
   }
   arms.finish();
@@ -457,8 +454,7 @@ template <wire::Opcode op>
   using Contribute = Run (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
   static constexpr auto contribute = []<std::size_t... i>(std::index_sequence<i...>) {
     std::array<Contribute, wire::opcode_count> table{};
-    ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          contribute_run<wire::all_opcodes[i]>),
+    ((table[static_cast<std::size_t>(wire::all_opcodes[i])] = contribute_run<wire::all_opcodes[i]>),
      ...);
     return table;
   }
@@ -482,8 +478,7 @@ template <wire::Opcode op>
     }
     if (more.count == 0) {
       ReductionKey key;
-      if (!check.is_reduction(frame, key) ||
-          tables.tree_of_low_id(key).wait_count == 0) {
+      if (!check.is_reduction(frame, key) || tables.tree_of_low_id(key).wait_count == 0) {
         break;
       }
       const PackedDecision decision =
@@ -558,8 +553,7 @@ template <wire::Opcode op>
 /// The leading frames, as far as one of the loops above takes them. Returns their number, and adds
 /// them to the outcome of the burst, in which they begin at `first`.
 std::size_t SwitchCore::leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
-                                    Decision* decisions, std::size_t first,
-                                    BurstOutcome& outcome) {
+                                    Decision* decisions, std::size_t first, BurstOutcome& outcome) {
   const FrameView& frame = run.front();
   if (frame.length < shortest_frame_bytes) {
     return 0;
@@ -605,8 +599,7 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
   for (std::size_t done = 0; done != frames.size();) {
     const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
     Decision* const decision = &decisions[done];
-    if (const std::size_t count = leading_run(in, run, now, decision, done, outcome);
-        count != 0) {
+    if (const std::size_t count = leading_run(in, run, now, decision, done, outcome); count != 0) {
       done += count;
       continue;
     }

@@ -178,8 +178,8 @@ template <wire::Opcode op>
       continue;
     }
     const std::uint64_t packed = packed_word_of(p);
-    if (any_bit(port.differing(data)) || plain.differing(packed) != 0 ||
-        !check.passes(frame) || (may_add >> i & 1) == 0) [[unlikely]] {
+    if (any_bit(port.differing(data)) || plain.differing(packed) != 0 || !check.passes(frame) ||
+        (may_add >> i & 1) == 0) [[unlikely]] {
       break;
     }
     reduce::Contribution contribution = contribution_of(p, packed);

@@ -29,6 +29,7 @@
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/engine.hpp"
+#include "dataplane/core/engine_state.hpp"
 #include "dataplane/core/frame_image.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/in_switch_record.hpp"
@@ -98,6 +99,14 @@ public:
   /// less slot memory than the trees were given.
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
+
+  /// Gives another core the engines of these trees. From now on this one knows nothing of their
+  /// reductions; nothing is emitted.
+  [[nodiscard]] EngineState give_out(std::span<const TreeNumber> trees);
+  /// Takes over what another core of the switch gave out. Requires the same tables there and here,
+  /// and that nothing is known of those reductions.
+  void take_in(const EngineState& state);
+
   /// The checks of frames that arrive at this port.
   [[nodiscard]] const IngressCheck& check(PortNumber in) const { return checks_[in.value]; }
 

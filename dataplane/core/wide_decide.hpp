@@ -89,9 +89,7 @@ public:
 
 private:
   /// Its code is that of a report, which a vector cannot be.
-  [[nodiscard]] bool reports() const {
-    return code() >= wire::ResultCode::op_mismatch;
-  }
+  [[nodiscard]] bool reports() const { return code() >= wire::ResultCode::op_mismatch; }
   [[nodiscard]] bool adds_to(const Descriptor& d) const {
     return !reports() && can_be_added(d, shape_, word().op);
   }

@@ -51,8 +51,7 @@ constexpr std::size_t header_lookahead = 2;
                entry.has_one_endpoint(guarded), from) != 0) [[likely]] {
       decisions->set_rest(absorbed());
     } else {
-      const PackedDecision decision =
-          decide_wide(Applied(*this), in, *frame, key, guarded, now);
+      const PackedDecision decision = decide_wide(Applied(*this), in, *frame, key, guarded, now);
       decisions->set(decision);
       if (!is_contribution(decision)) {
         others.insert(static_cast<std::size_t>(frame - run.data()));

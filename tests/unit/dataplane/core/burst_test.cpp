@@ -158,9 +158,8 @@ std::vector<Frame> frames_to_copy(RandomFrames& random, TreeNumber tree) {
     }
     Frame f(like);
     f.resize(length);
-    wire::store_be<std::uint16_t>(
-        f.portals() + wire::portals_offset::total_length,
-        static_cast<std::uint16_t>(length - wire::ethernet_header_bytes));
+    wire::store_be<std::uint16_t>(f.portals() + wire::portals_offset::total_length,
+                                  static_cast<std::uint16_t>(length - wire::ethernet_header_bytes));
     f.fix_checksum();
     if (random.one_in(12)) {
       f.bytes()[12 + random.below(22)] ^= static_cast<std::byte>(1U << random.below(8));
@@ -198,11 +197,11 @@ TEST(ProcessBurst, CopiesAreTheSameAsFramesOneByOne) {
     burst.core.port_changed(changed, up);
     single.core.port_changed(changed, up);
     const TreeNumber tree{static_cast<std::uint16_t>(random.one_in(8) ? 4U : 4U + in.value)};
-    ASSERT_NO_FATAL_FAILURE(expect_decided_alike(
-        burst, single, in, frames_to_copy(random, tree), random, [&](const Decision& d) {
-          copied += d.event == Event::multicast ? 1 : 0;
-          dropped += d.action == Action::drop ? 1 : 0;
-        }));
+    ASSERT_NO_FATAL_FAILURE(expect_decided_alike(burst, single, in, frames_to_copy(random, tree),
+                                                 random, [&](const Decision& d) {
+                                                   copied += d.event == Event::multicast ? 1 : 0;
+                                                   dropped += d.action == Action::drop ? 1 : 0;
+                                                 }));
   }
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(copied, 20'000U);
