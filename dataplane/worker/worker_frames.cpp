@@ -285,10 +285,15 @@ public:
       return true;
     }
     rte_mbuf_refcnt_update(frames_[i], static_cast<std::int16_t>(ports.size() - 1));
-    ports.for_each([&](PortNumber port) {
+    const auto send_by = [&](PortNumber port) {
       worker_.send(part_, frames_ + i, 1, length, port, TrafficClass{traffic_class},
                    {in_, TrafficClass{seen_.views[i].traffic_class}});
-    });
+    };
+    if (ports.contains(root)) { // first, for when it is one frame more than is collected
+      send_by(root);
+      ports.erase(root);
+    }
+    ports.for_each(send_by);
     return true;
   }
   void free_released() {
