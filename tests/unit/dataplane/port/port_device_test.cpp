@@ -39,6 +39,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// What drivers report events with. Its header is not installed.
+struct rte_eth_dev;
+extern "C" {
+rte_eth_dev* rte_eth_dev_allocated(const char* name);
+int rte_eth_dev_callback_process(rte_eth_dev* device, rte_eth_event_type event, void* of_event);
+}
+
 namespace tributary::port::test {
 namespace {
 
@@ -540,6 +547,30 @@ TEST(NicTest, that_is_removed_is_away_and_is_let_go_of) {
   EXPECT_FALSE(nic.was_removed()) << "once";
   EXPECT_EQ(nic.refresh_link(), LinkState::away);
   EXPECT_FALSE(nic.came_back());
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", name), 0);
+}
+
+TEST(NicTest, that_is_reset_is_let_go_of_and_comes_back) {
+  constexpr const char* name = "net_null_reset";
+  WakeUp& changes = shared_eal().device_events();
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", name, ""), 0);
+  PortDevice nic(nic_named(name), shared_eal());
+  changes.accept(); // the previous event
+  rte_eth_dev_callback_process(rte_eth_dev_allocated(name), RTE_ETH_EVENT_INTR_RESET, nullptr);
+  pollfd readable{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&readable, 1, 0), 1) << "the control thread is woken";
+  changes.accept();
+  EXPECT_EQ(nic.refresh_link(), LinkState::away);
+  ASSERT_TRUE(nic.was_removed());
+  EXPECT_TRUE(nic.was_reset());
+  nic.let_go();
+  EXPECT_FALSE(nic.was_removed());
+  EXPECT_FALSE(nic.was_reset()) << "once";
+  ASSERT_EQ(rte_eal_hotplug_remove("vdev", name), 0); // as the driver of a PCI device does
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", name, ""), 0);
+  nic.reopen();
+  EXPECT_EQ(nic.refresh_link(), LinkState::up);
+  nic.let_go();
   EXPECT_EQ(rte_eal_hotplug_remove("vdev", name), 0);
 }
 
