@@ -340,8 +340,8 @@ int PortDevice::notify_removal(std::uint16_t /*port*/, rte_eth_event_type /*even
   return 0;
 }
 
-/// By its physical function, for example. The device has forgotten queues and rules, and works again
-/// once it was closed and probed again: as if it had been removed and put in again.
+/// By its physical function, for example. The device has forgotten queues and rules, and works
+/// again once it was closed and probed again: as if it had been removed and put in again.
 int PortDevice::notify_reset(std::uint16_t port, rte_eth_event_type event, void* device,
                              void* of_event) {
   static_cast<PortDevice*>(device)->reset_.store(true, std::memory_order_relaxed);

@@ -143,10 +143,10 @@ public:
   /// NIC exists at its PCI address and is bound, or a server listens to which a memif client is not
   /// connected; and the last attempt is not too recent. As of the last `refresh_link`.
   [[nodiscard]] bool came_back() const;
-  /// Whether the NIC was removed while its device is open, and the kernel waits for `let_go`; or was
-  /// reset, and comes back after it.
+  /// Whether the NIC was removed while its device is open, and the kernel waits for `let_go`; or
+  /// was reset, and comes back after it.
   [[nodiscard]] bool was_removed() const { return removed_.load(std::memory_order_acquire); }
-  /// Of these, the second. Requires `was_removed`.
+  /// Whether it was reset. Requires `was_removed`.
   [[nodiscard]] bool was_reset() const { return reset_.load(std::memory_order_relaxed); }
   /// Steers the trees to their workers from now on; logs what the device refuses.
   void place(const placement::Placement& placement);
