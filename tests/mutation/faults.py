@@ -26,6 +26,8 @@ DEADLINES_HPP = "dataplane/core/deadline_queues.hpp"
 IN_SWITCH_DECIDE = "dataplane/core/in_switch_decide.hpp"
 IN_SWITCH_RECORD = "dataplane/core/in_switch_record.hpp"
 IN_SWITCH = "dataplane/core/in_switch.cpp"
+ENGINE_STATE = "dataplane/core/engine_state.cpp"
+FRAME_OWNER = "dataplane/placement/frame_owner.hpp"
 ROOT = "endpoint/collective/root.cpp"
 ROOT_SEQUENCES = "endpoint/collective/root_sequences.cpp"
 ROOT_GATHERING = "endpoint/collective/root_gathering.cpp"
@@ -369,6 +371,19 @@ FAULTS = [
           "return ResultCode::success;"),
     Fault("result_sequence_of_nine_bits", WIRE, "a frame's result sequence loses its highest bit",
           "std::uint64_t{w.resno.value()} << 37", "std::uint64_t{w.resno.value() & 0x1FFU} << 37"),
+    # ---- trees that move between workers ----
+    Fault("move_forgets_what_ended", ENGINE_STATE, "the new worker takes a late contribution for one never armed",
+          "descriptor(key).match.armed() || record(key).has_ended ||", "descriptor(key).match.armed() ||"),
+    Fault("move_expires_at_once", ENGINE_STATE, "a reduction that moves leaves as a partial result",
+          "entry.timer, one.deadline);", "entry.timer, TimeNs{});"),
+    Fault("move_forgets_counted_ports", ENGINE_STATE, "a port counts twice for a reduction that moved in between",
+          "  counted(one.key) = one.counted;\n", ""),
+    Fault("move_leaves_the_vector", ENGINE_STATE, "the vector of a reduction that moves stays behind",
+          "    if (!one.slot.empty()) {", "    if (one.slot.size() == 1) {"),
+    Fault("move_keeps_the_old_engine", ENGINE_STATE, "the old worker still has the reduction, and its timer",
+          "    engines_.forget(one.key, entry);\n", ""),
+    Fault("trees_stay_where_they_arrive", FRAME_OWNER, "a frame that a NIC brings elsewhere is not handed over",
+          "    return placement.worker_of(destination.tree());", "    return self;"),
     # ---- unicast routes; only the tier `unit` has tests of them ----
     Fault("route_spare_back_to_its_port", ROUTE_DECIDE, "a root sends a frame back though another spare is up",
           "      found.except = in;\n", ""),
