@@ -455,7 +455,7 @@ placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) c
 }
 
 /// Requires a started device. False: it refused, `device` says so now, and it has to be set up
-/// again.
+/// again. Once workers poll a queue each they continue to, and hand over what comes elsewhere.
 bool PortDevice::steer(placement::DeviceAbilities& device) {
   if (choice_.how == placement::Steering::hand_over) {
     return true;
@@ -463,7 +463,7 @@ bool PortDevice::steer(placement::DeviceAbilities& device) {
   tree_steering_ = std::make_unique<TreeSteering>(
       port_id_, choice_.how, configuration_.policy.ethertype, device.table_entries);
   tree_steering_->place(placement_);
-  if (tree_steering_->refused() != placement::bucket_count) {
+  if (tree_steering_->refused() != placement::bucket_count || (opened_ && steered_)) {
     report_refused();
     return true;
   }
