@@ -163,10 +163,10 @@ public:
   /// Work of a bucket's frames, and of all others, in lines of 64 bytes: a sample. Requires a
   /// switch whose trees are placed.
   [[nodiscard]] std::uint64_t work_of(std::size_t switch_index, placement::Bucket bucket) const {
-    return part_of(switch_index)->work[bucket.value].read();
+    return part_by_switch_[switch_index]->work[bucket.value].read();
   }
   [[nodiscard]] std::uint64_t other_work(std::size_t switch_index) const {
-    return part_of(switch_index)->other_work.read();
+    return part_by_switch_[switch_index]->other_work.read();
   }
   /// Null if no port of this switch is here.
   [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
