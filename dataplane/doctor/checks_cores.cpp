@@ -152,6 +152,20 @@ void check_nodes(const Examination& of, const CpuSet& cores) {
       });
 }
 
+/// Of an AF_XDP port.
+std::string interface_steering(const config::Port& port, std::uint32_t workers) {
+  if (port.policy.ethertype != placement::ipv4_ethertype) {
+    return fmt::format("has one worker, which hands over frames of the others' trees: flow rules "
+                       "of interfaces compare addresses only with ethertype = {:#06x}, in the "
+                       "whole fabric",
+                       placement::ipv4_ethertype);
+  }
+  return fmt::format("flow rules bring the frames of a tree to its worker, if the driver has them "
+                     "(`ethtool -K {0} ntuple on`), and the interface {1} queues (`ethtool -L {0} "
+                     "combined {1}`)",
+                     port.interface, workers);
+}
+
 /// How frames of trees come to their workers, as far as the file says; the driver has the last
 /// word, and `show ports` reports it.
 void check_steering(const Examination& of) {
@@ -164,9 +178,11 @@ void check_steering(const Examination& of) {
       {PortKind::pci, PortKind::af_xdp, PortKind::af_packet},
       [&](const config::Port& port, const std::string& subject) {
         std::string text =
-            "has one worker, which hands over frames of the others' trees: so has each kernel "
-            "interface, and each port with tags or classes of its own";
-        if (port::may_share(port)) {
+            "has one worker, which hands over frames of the others' trees: so has each packet "
+            "socket, and each port with tags or classes of its own";
+        if (port::may_share(port) && port.kind == PortKind::af_xdp) {
+          text = interface_steering(port, workers);
+        } else if (port::may_share(port)) {
           text =
               port.policy.ethertype == placement::ipv4_ethertype
                   ? "the hash of most NICs brings the frames of a tree to its worker"

@@ -34,8 +34,20 @@ SteeringChoice choose_steering(const DeviceAbilities& device) {
   if (device.needs_one_worker) {
     return {.why = "its tags, pauses or classes need all its frames at one worker"};
   }
+  if (device.rules_of_kernel && device.ethertype != ipv4_ethertype) {
+    return {.why = fmt::format("rules of a kernel interface compare destination addresses only "
+                               "of EtherType {:#06x}",
+                               ipv4_ethertype)};
+  }
   if (!device.too_few_queues.empty()) {
     return {.why = device.too_few_queues};
+  }
+  if (device.rules_of_kernel) {
+    if (device.rule_refused.empty()) {
+      return {.how = Steering::rules};
+    }
+    return {.why = fmt::format("its kernel driver refuses a rule on the destination address ({})",
+                               device.rule_refused)};
   }
   const std::string no_hash = hash_refused(device);
   if (no_hash.empty()) {

@@ -2,7 +2,8 @@
 //
 //   sorted      they arrive sorted: the lanes of a ring link, or what a test replays
 //   hash        the device's hash can be made the bucket (tree_hash.hpp), and its table set
-//   rules       the device takes a rule on the destination address: one for each bucket
+//   rules       the device takes a rule on the destination address: one for each bucket; of an
+//               interface, the kernel takes it
 //   hand_over   none of these: the port's one worker polls all its queues, and hands over by tree
 //
 // `hash` comes before `rules`: a table of buckets is never full, and one of its entries changes
@@ -42,6 +43,9 @@ struct DeviceAbilities {
   bool hashes_ipv4_addresses = false; ///< RSS over both addresses of IPv4 frames
   std::size_t key_bytes = 0;          ///< of the hash; 0: the key cannot be set
   std::size_t table_entries = 0;      ///< of the indirection table
+  /// Its rules are the kernel's (AF_XDP), which compare addresses of IPv4 alone; its hash is not
+  /// the port's to set.
+  bool rules_of_kernel = false;
   /// Why the driver does not take a rule for a bucket, in its own words; empty: it does, or was not
   /// asked yet.
   std::string rule_refused{};

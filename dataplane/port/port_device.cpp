@@ -4,6 +4,7 @@
 #include "dataplane/placement/tree_hash.hpp"
 #include "dataplane/port/af_xdp_rings.hpp"
 #include "dataplane/port/dpdk_log.hpp"
+#include "dataplane/port/kernel_rules.hpp"
 #include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/pci_nic.hpp"
 #include "dataplane/port/pool_record.hpp"
@@ -425,7 +426,8 @@ void PortDevice::configure() {
 /// With each worker's own receive queue, if the device can be steered: which some drivers reveal
 /// only when they are asked, after the start.
 void PortDevice::set_up_and_steer(const rte_eth_dev_info& info) {
-  placement::DeviceAbilities device = abilities(info);
+  placement::DeviceAbilities device =
+      configuration_.kind == config::PortKind::af_xdp ? abilities_of_interface() : abilities(info);
   do {
     choice_ = opened_ && !steered_ ? placement::SteeringChoice{.why = choice_.why}
                                    : placement::choose_steering(device);
@@ -454,10 +456,41 @@ placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) c
           .rule_refused = TreeSteering::driver_has_rules(port_id_) ? "" : "it has no rules at all"};
 }
 
+/// The kernel is asked before the device is set up, for its driver does not take back a queue that
+/// was set up. An interface that steered before is steered again, whatever it refuses.
+placement::DeviceAbilities PortDevice::abilities_of_interface() {
+  placement::DeviceAbilities device{
+      .workers = workers_,
+      .needs_one_worker = !may_share(configuration_),
+      .too_few_queues = problem_with_pairs(receive_queues_, workers_, configuration_.interface),
+      .ethertype = configuration_.policy.ethertype,
+      .rules_of_kernel = true};
+  if (placement::choose_steering(device).how == placement::Steering::hand_over ||
+      (opened_ && !steered_)) {
+    return device;
+  }
+  auto rules = std::make_unique<KernelRules>(configuration_.interface);
+  if (rules->left_behind() != 0) {
+    spdlog::info("port {}: removed {} flow rules that a killed switch left on interface {}", name(),
+                 rules->left_behind(), configuration_.interface);
+  }
+  tree_steering_ = std::make_unique<TreeSteering>(std::move(rules));
+  tree_steering_->place(placement_);
+  if (tree_steering_->refused() == placement::bucket_count && !opened_) {
+    device.rule_refused = tree_steering_->why_refused();
+    tree_steering_.reset();
+  }
+  return device;
+}
+
 /// Requires a started device. False: it refused, `device` says so now, and it has to be set up
 /// again. Once workers poll a queue each they continue to, and hand over what comes elsewhere.
 bool PortDevice::steer(placement::DeviceAbilities& device) {
   if (choice_.how == placement::Steering::hand_over) {
+    return true;
+  }
+  if (device.rules_of_kernel) {
+    report_refused();
     return true;
   }
   tree_steering_ = std::make_unique<TreeSteering>(
@@ -541,8 +574,11 @@ void PortDevice::set_up(const rte_eth_dev_info& limits) {
   if (configuration_.kind == config::PortKind::pci) {
     receive_queues_ = choice_.how != placement::Steering::hand_over ? workers_ : queues_;
   }
+  // An AF_XDP socket is one thread's: it sends on what it receives from.
+  const bool alone = configuration_.kind == config::PortKind::af_xdp &&
+                     choice_.how == placement::Steering::hand_over;
   const QueuePlan plan =
-      plan_queues(receive_queues_, workers_,
+      plan_queues(receive_queues_, alone ? std::uint16_t{1} : workers_,
                   {.driver = limits.driver_name,
                    .most_receive = limits.max_rx_queues,
                    .most_transmit = limits.max_tx_queues},
@@ -800,10 +836,11 @@ std::string PortDevice::words_on_queues() const {
 std::string PortDevice::description() const {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
-    return fmt::format("af_xdp {} ({}{}, {} receive queue{})", configuration_.interface,
+    return fmt::format("af_xdp {} ({}{}, {} receive queue{}{})", configuration_.interface,
                        steering_ ? link::xdp::name_of(steering_->mode()) : "closed",
                        zero_copy_ ? ", zero-copy" : "", receive_queues_,
-                       receive_queues_ == 1 ? "" : "s");
+                       receive_queues_ == 1 ? "" : "s",
+                       choice_.how == placement::Steering::rules ? ", trees steered by rules" : "");
   case config::PortKind::af_packet:
     return fmt::format("af_packet {}{}", configuration_.interface, words_on_queues());
   case config::PortKind::pci:

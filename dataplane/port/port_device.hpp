@@ -189,6 +189,7 @@ private:
   void set_up_and_steer(const rte_eth_dev_info& info);
   void set_up(const rte_eth_dev_info& info);
   [[nodiscard]] placement::DeviceAbilities abilities(const rte_eth_dev_info& info) const;
+  [[nodiscard]] placement::DeviceAbilities abilities_of_interface();
   bool steer(placement::DeviceAbilities& device);
   void report_refused();
   [[nodiscard]] std::string words_on_refused() const;

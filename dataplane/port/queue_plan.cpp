@@ -49,6 +49,15 @@ std::string problem_with_queues(std::uint16_t receive, const QueueLimits& limits
   return {};
 }
 
+std::string problem_with_pairs(std::uint16_t pairs, std::uint16_t workers,
+                               std::string_view interface) {
+  return pairs == workers
+             ? std::string()
+             : fmt::format("interface \"{0}\" has {1} queue{2} and the switch {3} workers; "
+                           "`ethtool -L {0} combined {3}` before the start gives each worker one",
+                           interface, pairs, pairs == 1 ? "" : "s", workers);
+}
+
 QueuePlan plan_queues(std::uint16_t receive, std::uint16_t senders, const QueueLimits& limits,
                       std::string_view device) {
   if (const std::string problem = problem_with_queues(receive, limits, device); !problem.empty()) {

@@ -38,6 +38,11 @@ struct QueuePlan {
 [[nodiscard]] std::string problem_with_queues(std::uint16_t receive, const QueueLimits& limits,
                                               std::string_view device);
 
+/// Why an interface's pairs of queues are not one for each worker, which polls no other; empty: they
+/// are.
+[[nodiscard]] std::string problem_with_pairs(std::uint16_t pairs, std::uint16_t workers,
+                                             std::string_view interface);
+
 /// `receive`: queues that are all read, with a transmit queue each. `senders`: workers that request
 /// one each. Throws PortError with the text of `problem_with_queues`.
 [[nodiscard]] QueuePlan plan_queues(std::uint16_t receive, std::uint16_t senders,

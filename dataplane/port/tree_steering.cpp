@@ -135,6 +135,15 @@ void TreeSteering::place(const placement::Placement& placement) {
 }
 
 void TreeSteering::set_rule(Bucket bucket, std::size_t queue) {
+  const std::string why =
+      kernel_rules_ ? kernel_rules_->set(bucket, queue) : set_in_driver(bucket, queue);
+  is_set_[bucket.value] = why.empty();
+  if (!why.empty()) {
+    why_refused_ = why;
+  }
+}
+
+std::string TreeSteering::set_in_driver(Bucket bucket, std::size_t queue) {
   rte_flow_error error{};
   // Drivers refuse a second rule for the same frames, so there is none for a moment.
   if (rte_flow*& old = rules_[bucket.value]; old != nullptr) {
@@ -146,10 +155,7 @@ void TreeSteering::set_rule(Bucket bucket, std::size_t queue) {
   const Actions actions(queue);
   rules_[bucket.value] =
       rte_flow_create(port_id_, &for_received, pattern.items(), actions.list(), &error);
-  is_set_[bucket.value] = rules_[bucket.value] != nullptr;
-  if (!is_set_[bucket.value]) {
-    why_refused_ = words_of(error, rte_errno);
-  }
+  return rules_[bucket.value] != nullptr ? std::string() : words_of(error, rte_errno);
 }
 
 void TreeSteering::set_table(const placement::Placement& placement) {

@@ -1,7 +1,8 @@
-// A device's part in steering: its rules (rte_flow), or the indirection table of its hash, which
-// bring the frames of a tree's bucket to the receive queue of the bucket's worker.
+// A device's part in steering: its rules (rte_flow, or the kernel's), or the indirection table of
+// its hash, which bring the frames of a tree's bucket to the receive queue of the bucket's worker.
 //
 //   TreeSteering steering(port, how, ethertype, table_entries);   of a started device
+//   TreeSteering steering(std::make_unique<KernelRules>(...));    of an interface
 //   steering.place(placement)                                     at the start, and for each move
 //
 // Queue n is worker n's. Whatever is refused here costs a hand-over between workers and loses
@@ -10,11 +11,14 @@
 
 #include "dataplane/placement/placement.hpp"
 #include "dataplane/placement/port_steering.hpp"
+#include "dataplane/port/kernel_rules.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 struct rte_flow;
 
@@ -25,6 +29,7 @@ public:
   /// `how`: `rules` or `hash`. `table_entries`: of the indirection table.
   TreeSteering(std::uint16_t port_id, placement::Steering how, std::uint16_t ethertype,
                std::size_t table_entries);
+  explicit TreeSteering(std::unique_ptr<KernelRules> rules) : kernel_rules_(std::move(rules)) {}
   /// Removes the rules; the device must still exist.
   ~TreeSteering();
   TreeSteering(const TreeSteering&) = delete;
@@ -47,12 +52,15 @@ public:
 
 private:
   void set_rule(placement::Bucket bucket, std::size_t queue);
+  /// Why not; empty: it is set.
+  [[nodiscard]] std::string set_in_driver(placement::Bucket bucket, std::size_t queue);
   void set_table(const placement::Placement& placement);
 
-  std::uint16_t port_id_;
-  placement::Steering how_;
-  std::uint16_t ethertype_;
-  std::size_t table_entries_;
+  std::uint16_t port_id_ = 0;
+  placement::Steering how_ = placement::Steering::rules;
+  std::uint16_t ethertype_ = 0;
+  std::size_t table_entries_ = 0;
+  std::unique_ptr<KernelRules> kernel_rules_; ///< null: rte_flow's
   placement::Placement placed_;
   std::array<bool, placement::bucket_count> is_set_{};
   std::array<rte_flow*, placement::bucket_count> rules_{};

@@ -47,6 +47,22 @@ TEST(PortSteering, takes_rules_otherwise_and_hands_over_where_they_are_refused) 
   }
 }
 
+/// The hash of a kernel interface is not the port's to set.
+TEST(PortSteering, of_an_interface_takes_the_kernels_rules_or_says_why_not) {
+  DeviceAbilities device = able();
+  device.rules_of_kernel = true;
+  EXPECT_EQ(choose_steering(device).how, Steering::rules);
+  EXPECT_EQ(choose_steering(device).why, "");
+  device.rule_refused = "Operation not supported";
+  EXPECT_EQ(choose_steering(device).how, Steering::hand_over);
+  EXPECT_THAT(choose_steering(device).why,
+              AllOf(HasSubstr("kernel driver refuses"), HasSubstr("Operation not supported")));
+  device.rule_refused = {};
+  device.ethertype = 0x88B5;
+  EXPECT_EQ(choose_steering(device).how, Steering::hand_over);
+  EXPECT_THAT(choose_steering(device).why, HasSubstr("only of EtherType 0x0800"));
+}
+
 TEST(PortSteering, needs_a_queue_for_each_worker) {
   DeviceAbilities device = able();
   device.too_few_queues = "4 queues are asked for, and the NIC has 3";

@@ -139,10 +139,12 @@ TEST(TransmitQueues, are_one_for_each_worker_where_nothing_is_decided_about_all_
   port.tags = true;
   EXPECT_EQ(wanted_senders(port, 4, 1), 1U);
   port.tags = false;
-  for (const auto kind : {config::PortKind::af_xdp, config::PortKind::af_packet,
-                          config::PortKind::memif, config::PortKind::pcap}) {
+  port.kind = config::PortKind::af_xdp;
+  EXPECT_EQ(wanted_senders(port, 4, 1), 4U) << "with the receive queue of the same pair";
+  for (const auto kind :
+       {config::PortKind::af_packet, config::PortKind::memif, config::PortKind::pcap}) {
     port.kind = kind;
-    EXPECT_EQ(wanted_senders(port, 4, 1), 1U) << "their queues come in pairs, or singly";
+    EXPECT_EQ(wanted_senders(port, 4, 1), 1U) << "their queues come singly";
   }
 }
 
