@@ -157,7 +157,12 @@ public:
                            request_length_bits);
   }
 
-  [[nodiscard]] Classified classify(const FrameView& frame) const {
+  /// Whether the checksum is the only check beside the comparisons, as at most ports.
+  [[nodiscard]] bool has_default_policy() const { return verify_checksum_ && vnis_ == nullptr; }
+
+  // `usual`: it is known that the port has the default policy. Callers with many frames ask once.
+
+  template <bool usual = false> [[nodiscard]] Classified classify(const FrameView& frame) const {
     // Multicast in two comparisons, of which a unicast frame fails only the destination address;
     // all else is checked field by field.
     if (has_possible_length(frame)) [[likely]] {
@@ -166,7 +171,7 @@ public:
       const std::uint64_t differing =
           ((head ^ head_) & head_mask) |
           ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_);
-      if ((differing & ~destination_mask) == 0 && passes(frame)) [[likely]] {
+      if ((differing & ~destination_mask) == 0 && passes<usual>(frame)) [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
         if (differing == 0) [[likely]] {
           const ReductionKey key(dfa.tree(), dfa.reduction());
@@ -186,6 +191,7 @@ public:
 
   /// Whether a frame passes all checks but those of its destination, which it gives: the fast path
   /// for frames that follow another one. False if the full check is needed.
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool passes_to(const FrameView& frame,
                                                       wire::FabricAddress& destination) const {
     if (!has_possible_length(frame)) [[unlikely]] {
@@ -198,13 +204,14 @@ public:
         ((addresses ^ addresses_) & addresses_mask_ & ~destination_mask);
     destination =
         wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-    return differing == 0 && has_its_length(frame) && passes(frame);
+    return differing == 0 && has_its_length(frame) && passes<usual>(frame);
   }
   /// Whether `classify` would return `unicast`, and for which NID.
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
                                                        Nid& destination) const {
     wire::FabricAddress dfa;
-    if (!passes_to(frame, dfa) || dfa.is_multicast()) [[unlikely]] {
+    if (!passes_to<usual>(frame, dfa) || dfa.is_multicast()) [[unlikely]] {
       return false;
     }
     destination = dfa.nid();
@@ -234,18 +241,20 @@ public:
   [[nodiscard]] const Image& image() const { return image_; }
   /// The remaining checks. The checksum first: whether a port verifies it is only asked if it is
   /// wrong.
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool passes(const FrameView& frame) const {
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    return (checksum_ok(p) || !verify_checksum_) && vni_permitted(p);
+    return usual ? checksum_ok(p) : (checksum_ok(p) || !verify_checksum_) && vni_permitted(p);
   }
 
   /// Whether `classify` would return `reduction`, and for which key.
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool is_reduction(const FrameView& frame,
                                                          ReductionKey& key) const {
     if (!may_be_reduction(frame)) [[unlikely]] {
       return false;
     }
-    if (any_bit(image_.differing(frame.data)) || !passes(frame)) [[unlikely]] {
+    if (any_bit(image_.differing(frame.data)) || !passes<usual>(frame)) [[unlikely]] {
       return false;
     }
     const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
@@ -255,9 +264,10 @@ public:
 
   /// Whether `classify` would return `wide` for a frame that is not 84 bytes long, and for which
   /// tree and slot.
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool is_wide(const FrameView& frame,
                                                     wire::FabricAddress& dfa) const {
-    return passes_to(frame, dfa) && is_for_tree(dfa) &&
+    return passes_to<usual>(frame, dfa) && is_for_tree(dfa) &&
            wire::total_length_of(frame.data + wire::ethernet_header_bytes) !=
                wire::reduction_packet_bytes &&
            !problem_with_wide(frame);

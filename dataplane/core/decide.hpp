@@ -171,8 +171,12 @@ template <typename Effects, typename Operand>
     effects.on_one_endpoint();
     effects.count_port(operand.key(), PortSet(counted.bits() | from.bits()));
   }
-  const ContributionCount total =
-      continues ? operand.combine(effects, entry) : operand.start(effects, entry);
+  ContributionCount total = 0;
+  if (continues) [[likely]] {
+    total = operand.combine(effects, entry);
+  } else {
+    total = operand.start(effects, entry);
+  }
   if (total == 0) {
     __builtin_unreachable(); // it counts
   }

@@ -207,6 +207,7 @@ private:
     std::size_t count = 0;
     Places notable;
   };
+  template <bool usual>
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
   Places decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
@@ -214,19 +215,27 @@ private:
   PlainRun decide_plain_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
                             Decision* decisions);
   PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
+  template <bool usual>
   Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
-  [[nodiscard]] const FrameView* end_of_line_lookahead(std::span<const FrameView> run) const;
-  template <wire::Opcode op>
+  template <bool usual, wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
+  template <bool usual>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
+  template <bool usual>
   Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
+  template <bool usual>
   std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
                        Decision* decisions);
+  template <bool usual>
   std::size_t unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions);
+  template <bool usual>
   std::size_t leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                           Decision* decisions, std::size_t first, BurstOutcome& outcome);
+  template <bool usual>
+  BurstOutcome process_several(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                               std::span<Decision> decisions);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 

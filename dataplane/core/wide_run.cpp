@@ -19,6 +19,7 @@ constexpr std::size_t header_lookahead = 2;
 
 } // namespace
 
+template <bool usual>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::wide_run(PortNumber in,
                                                        std::span<const FrameView> run, TimeNs now,
                                                        Decision* decisions) {
@@ -38,7 +39,7 @@ constexpr std::size_t header_lookahead = 2;
       __builtin_prefetch(frame[header_lookahead].data);
     }
     wire::FabricAddress dfa;
-    if (!check.is_wide(*frame, dfa)) {
+    if (!check.is_wide<usual>(*frame, dfa)) {
       break;
     }
     const MulticastEntry& entry = tables.tree(dfa.tree());
@@ -61,5 +62,10 @@ constexpr std::size_t header_lookahead = 2;
   wide_.hold(nullptr);
   return {static_cast<std::size_t>(frame - run.data()), others};
 }
+
+template SwitchCore::Run SwitchCore::wide_run<true>(PortNumber, std::span<const FrameView>, TimeNs,
+                                                    Decision*);
+template SwitchCore::Run SwitchCore::wide_run<false>(PortNumber, std::span<const FrameView>, TimeNs,
+                                                     Decision*);
 
 } // namespace tributary::core
