@@ -157,6 +157,10 @@ json::object worker_json(const WorkerReport& w) {
   if (w.core) {
     out["core"] = *w.core;
   }
+  if (w.node) {
+    out["node"] = *w.node;
+  }
+  out["pool"] = w.pool;
   if (w.trees) {
     out["trees"] = *w.trees;
   }

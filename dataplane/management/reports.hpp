@@ -171,6 +171,8 @@ struct WorkerClock {
 struct WorkerReport {
   std::uint32_t number = 0;
   std::optional<std::uint32_t> core;    ///< the CPU it is pinned to
+  std::optional<std::int32_t> node{};   ///< the NUMA node of that CPU, if known
+  std::uint32_t pool = 0;               ///< of buffers for its emissions; 0: the first, or the only
   std::vector<std::string> ports;       ///< "leaf0/host0"
   std::optional<std::uint64_t> trees{}; ///< placed here; none: no switch's trees are placed
   double busy_share = 0;                ///< share of its time since the start: 0 to 1

@@ -5,6 +5,7 @@
 #include "dataplane/port/af_xdp_rings.hpp"
 #include "dataplane/port/dpdk_log.hpp"
 #include "dataplane/port/kernel_rules.hpp"
+#include "dataplane/port/machine_nodes.hpp"
 #include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/pci_nic.hpp"
 #include "dataplane/port/pool_record.hpp"
@@ -36,6 +37,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_mempool.h>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -136,8 +138,9 @@ void give_back_all(const std::vector<rte_mbuf*>& buffers) {
 
 PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues,
                        std::uint16_t workers, bool sorted)
-    : configuration_(configuration), eal_(eal), queues_(queues),
-      workers_(may_share(configuration) ? workers : std::uint16_t{1}), receive_queues_(queues) {
+    : configuration_(configuration), eal_(eal), node_(node_of_port(MachineFiles(), configuration)),
+      queues_(queues), workers_(may_share(configuration) ? workers : std::uint16_t{1}),
+      receive_queues_(queues) {
   if (workers_ > 1 && ((sorted && configuration.kind == config::PortKind::ring) ||
                        configuration.has_queue_files())) {
     choice_.how = placement::Steering::sorted;
@@ -373,7 +376,7 @@ void PortDevice::must(int error, std::string_view step) const {
 void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
   const bool on_af_xdp = configuration_.kind == config::PortKind::af_xdp;
   if (const std::uint32_t need = receive_queues_ * af_xdp_buffers_per_queue,
-      free = eal_.free_buffers();
+      free = rte_mempool_avail_count(eal_.pool(node_));
       on_af_xdp && free < need) {
     throw PortError(fmt::format("opening it takes {} buffers, and {} are free; raise "
                                 "buffers_per_port",
@@ -382,10 +385,10 @@ void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
   const DriverDescriptors before(AF_XDP);
   int error = 0;
   for (std::uint16_t queue = 0; queue < receive_queues_ && error == 0; ++queue) {
-    PoolRecord record(*eal_.pool());
+    PoolRecord record(*eal_.pool(node_));
     error = rte_eth_rx_queue_setup(port_id_, queue, descriptors,
                                    static_cast<unsigned>(rte_eth_dev_socket_id(port_id_)), nullptr,
-                                   eal_.pool());
+                                   eal_.pool(node_));
     if (error != 0) {
       give_back_all(record.kept());
     }
@@ -670,7 +673,7 @@ void PortDevice::close() noexcept {
       }
       stop_listening();
       if (configuration_.kind == config::PortKind::af_xdp) {
-        left = left_in_rings(opened_by_driver_, *eal_.pool());
+        left = left_in_rings(opened_by_driver_, *eal_.pool(node_));
       }
       tree_steering_.reset();
       rte_eth_dev_stop(port_id_);

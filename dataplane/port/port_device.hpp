@@ -33,6 +33,7 @@
 #pragma once
 
 #include "dataplane/config/config.hpp"
+#include "dataplane/placement/nodes.hpp"
 #include "dataplane/placement/placement.hpp"
 #include "dataplane/placement/port_steering.hpp"
 #include "dataplane/port/driver_descriptors.hpp"
@@ -163,6 +164,8 @@ public:
 
   [[nodiscard]] const config::Port& configuration() const { return configuration_; }
   [[nodiscard]] const std::string& name() const { return configuration_.name; }
+  /// The NUMA node of its NIC, whose pool it receives into.
+  [[nodiscard]] placement::Node node() const { return node_; }
   [[nodiscard]] const wire::MacAddress& mac() const { return mac_; }
   /// The longest frame that the port can send and receive, in bytes without the FCS.
   [[nodiscard]] std::uint32_t longest_frame() const { return longest_frame_; }
@@ -219,6 +222,7 @@ private:
 
   config::Port configuration_;
   Eal& eal_;
+  placement::Node node_;
   std::uint16_t queues_;      ///< pairs asked for
   std::uint16_t workers_;     ///< that may have queues of their own
   std::uint16_t senders_ = 1; ///< with transmit queues of their own

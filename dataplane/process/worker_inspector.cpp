@@ -282,6 +282,11 @@ std::vector<WorkerReport> WorkerInspector::workers() {
     if (i < configuration_.process.cores.size()) {
       report.core = configuration_.process.cores[i];
     }
+    const placement::Node node = eal_.node_of_worker(i);
+    if (node != placement::any_node) {
+      report.node = node;
+    }
+    report.pool = static_cast<std::uint32_t>(placement::pool_of(eal_.plan().pools, node));
     report.busy_share =
         elapsed == 0
             ? 0

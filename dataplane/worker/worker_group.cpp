@@ -87,7 +87,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
   }
   for (std::size_t index = 0; index < process_.workers; ++index) {
     auto worker =
-        std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, eal_.pool());
+        std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, pool_of(index));
     for (std::size_t s = 0; s < switches_.size(); ++s) {
       if (placement(s) == nullptr && std::ranges::find(owners_[s], index) == owners_[s].end()) {
         continue;
@@ -133,11 +133,19 @@ WorkerGroup::~WorkerGroup() {
 void WorkerGroup::distribute() {
   const std::size_t count = process_.workers;
   const bool whole_switches = port::runs_whole_switches(process_.workers, switches_.size());
-  std::size_t dealt = 0;
+  placement::Nodes nodes;
+  for (std::size_t index = 0; index < count; ++index) {
+    nodes.workers.push_back(node_of(index));
+  }
+  for (const SwitchPlan& plan : switches_) {
+    std::ranges::transform(plan.ports, std::back_inserter(nodes.ports), &port::PortDevice::node);
+  }
+  const std::vector<std::size_t> dealt = placement::deal_out(nodes);
+  std::size_t next = 0;
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     auto& owners = owners_.emplace_back();
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
-      owners.push_back((whole_switches ? s : dealt++) % count);
+      owners.push_back(whole_switches ? s % count : dealt[next++]);
     }
     const bool steered =
         switches_[s].placed || std::ranges::any_of(switches_[s].ports, &port::PortDevice::steered);

@@ -12,14 +12,15 @@
 //                                                     partial results, flushes, ends the threads
 //
 // Ports and workers. With at least as many switches as workers, each switch runs on one worker
-// alone, and nothing is handed over. With fewer, the ports of all switches are assigned round
-// robin. If any port of a switch brings the frames of trees to their workers, its trees are placed
+// alone, and nothing is handed over. With fewer, the ports of all switches are assigned in turn, to
+// workers at their NUMA node where there are any (dataplane/placement/nodes.hpp). If any port of a switch brings the frames of trees to their workers, its trees are placed
 // on all workers (dataplane/placement); a port that does not has one worker, which hands over. If
 // none does, or the number of descriptors is limited, engines are at ports.
 #pragma once
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/placement/nodes.hpp"
 #include "dataplane/placement/placement.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
@@ -70,6 +71,13 @@ public:
   void join();
 
   [[nodiscard]] std::size_t worker_count() const { return workers_.size(); }
+  /// The NUMA node that a worker is pinned to, as far as known; the pool of its emissions.
+  [[nodiscard]] placement::Node node_of(std::size_t worker) const {
+    return eal_.node_of_worker(worker);
+  }
+  [[nodiscard]] rte_mempool* pool_of(std::size_t worker) const {
+    return eal_.pool(node_of(worker));
+  }
   [[nodiscard]] std::size_t switch_count() const { return switches_.size(); }
   [[nodiscard]] const SwitchPlan& plan(std::size_t switch_index) const {
     return switches_[switch_index];

@@ -262,7 +262,12 @@ std::string counters_view(const json::value& result, const terminal::Display& di
 std::string workers_view(const json::value& result, const terminal::Display& display) {
   const std::vector<Entry> workers = elements(result);
   const bool placed = any_has(workers, "trees");
+  const bool several_pools = std::ranges::any_of(
+      workers, [](const Entry& w) { return w.has("pool") && w.text("pool") != "0"; });
   std::vector<Column> columns{{"WORKER", right}, {"CPU", right}, {"BUSY", right}};
+  if (several_pools) {
+    columns.push_back({"POOL", right, 2});
+  }
   if (placed) {
     columns.push_back({"TREES", right, 2});
   }
@@ -272,6 +277,9 @@ std::string workers_view(const json::value& result, const terminal::Display& dis
     std::vector<Cell> cells{{w.text("worker")},
                             {w.has("core") ? w.text("core") : "any"},
                             {fmt::format("{:.1f} %", 100 * w.real("busy_share"))}};
+    if (several_pools) {
+      cells.push_back({w.text("pool")});
+    }
     if (placed) {
       cells.push_back({w.has("trees") ? w.text("trees") : ""});
     }

@@ -319,6 +319,7 @@ TEST_F(doctor, a_nic_at_another_node) {
   put(std::string(nic) + "/numa_node", "1\n");
   expect_only("numa", Verdict::advice, "is at NUMA node 1, and no worker is: name cores of 4-7",
               "");
+  EXPECT_THAT(text_of(findings()), HasSubstr("NUMA nodes 0, 1 have ports: each has a pool"));
 }
 
 TEST_F(doctor, an_interface_that_is_not_there) {

@@ -20,6 +20,7 @@ namespace {
 using tributary::test::message_of;
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -126,6 +127,25 @@ TEST(EalPlan, memory_and_buffers_grow_with_transmit_queues_for_each_worker) {
   EXPECT_GT(rings.memory.mib, without.memory.mib);
   // Workers with whole switches need none.
   EXPECT_EQ(plan_for(config::PortKind::pci, 8, 8).memory.buffers, without.memory.buffers);
+}
+
+/// Otherwise one pool serves all nodes, and the log says why.
+TEST(EalPlan, has_a_pool_for_each_node_with_ports_if_hugepages_suffice) {
+  const config::Config configuration = with_ports(2);
+  HostFacts machine = host(64 * gib);
+  EXPECT_THAT(plan_eal(configuration, machine).pools, ElementsAre(placement::any_node));
+  machine.nodes = {.ports = {0, 1}, .workers = {1}};
+  const EalPlan plan = plan_eal(configuration, machine);
+  ASSERT_TRUE(plan.hugepages);
+  EXPECT_THAT(plan.pools, ElementsAre(0, 1));
+  EXPECT_THAT(plan.nodes_of_workers, ElementsAre(1));
+  EXPECT_THAT(plan.explanation, HasSubstr("each of NUMA nodes 0, 1"));
+  machine.hugepages.free_bytes = plan.memory.bytes() * 3 / 2;
+  EXPECT_THAT(plan_eal(configuration, machine).pools, ElementsAre(placement::any_node));
+  EXPECT_THAT(plan_eal(configuration, machine).explanation, HasSubstr("one pool of buffers for"));
+  machine.hugepages.free_bytes = 0;
+  EXPECT_THAT(plan_eal(configuration, machine).pools, ElementsAre(placement::any_node));
+  EXPECT_THAT(plan_eal(configuration, machine).explanation, HasSubstr("only in hugepages"));
 }
 
 TEST(TransmitQueues, are_one_for_each_worker_where_nothing_is_decided_about_all_that_waits) {
