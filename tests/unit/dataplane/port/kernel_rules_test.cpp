@@ -35,9 +35,9 @@ struct Nic {
   bool replaces = true; ///< else a rule in a place that is taken is refused
   int counts = 0;       ///< errno of the question how many there are
   int takes_mask = 0;   ///< errno of a rule whose address has a mask
-  std::map<std::uint32_t, ethtool_rx_flow_spec> rules;
+  std::map<std::uint32_t, ethtool_rx_flow_spec> rules{};
   std::size_t without_rule = 0; ///< removals
-  std::function<void()> between_count_and_list;
+  std::function<void()> between_count_and_list{};
 
   int answer(ethtool_rxnfc& c) {
     switch (c.cmd) {
