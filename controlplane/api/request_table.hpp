@@ -184,6 +184,8 @@ template <typename H> constexpr auto request_table() {
 
     // Trees, routes and faults.
     row<H, dry_run_of, &H::rebalance>("POST", "/api/v1/rebalance", no_body, administrator("moving trees is"), reads),
+    row<H, none, &H::view_managers>("GET", "/api/v1/managers", no_body, viewer, reads),
+    row<H, adopt_request, &H::adopt_fabric>("POST", adoptions_path, body, administrator("taking a fabric over is"), reads),
     row<H, none, &H::view_routes>("GET", "/api/v1/routes", no_body, viewer, reads),
     row<H, path_request, &H::paths>("GET", "/api/v1/paths", no_body, viewer, reads),
     row<H, limit_of, &H::faults>("GET", "/api/v1/faults", no_body, Who{Who::Is::administrator_or_open_view, "the log of faults is"}, reads),
@@ -212,6 +214,7 @@ template <typename H> constexpr auto request_table() {
     server<H>("/api/v1/events", Kind::events),
     server<H>("/healthz", Kind::health),
     server<H>("/readyz", Kind::readiness),
+    server<H>("/leader", Kind::leadership),
     server<H>("/metrics", Kind::metrics),
     server<H>("/openapi.json", Kind::openapi),
     server<H>("/", Kind::page),
@@ -224,6 +227,8 @@ template <typename H> constexpr auto request_table() {
 template <typename Handlers> class ServiceOf : public Service {
 public:
   [[nodiscard]] std::span<const Route> routes() const final { return table().routes; }
+  /// The same, without an object.
+  [[nodiscard]] static std::span<const Route> all_routes() { return table().routes; }
   void serve(const Route& route, const Call& call, Reply reply) final {
     const auto at = static_cast<std::size_t>(&route - table().routes.data());
     table().requests.at(at).ask(static_cast<Handlers&>(*this), route, call, std::move(reply));

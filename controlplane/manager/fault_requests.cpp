@@ -1,4 +1,4 @@
-// api::Service: unicast routes, paths, faults, drained switches, rebalancing of trees.
+// api::Service: unicast routes, paths, faults, drained switches, rebalancing of trees, managers.
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/manager/manager.hpp"
 
@@ -97,6 +97,19 @@ void Manager::rebalance(const api::Caller& /*caller*/, const bool& dry_run, api:
     return;
   }
   rebalance_.ask(std::move(reply), dry_run);
+}
+
+void Manager::view_managers(const api::Caller& /*caller*/, const api::Nothing& /*request*/,
+                            api::Reply reply) {
+  reply({200,
+         fence_.view(settings_.name,
+                     settings_.standbys ? settings_.standbys() : std::vector<api::StandbyPlace>{}),
+         0});
+}
+
+void Manager::adopt_fabric(const api::Caller& /*caller*/, const api::AdoptRequest& request,
+                           api::Reply reply) {
+  fence_.adopt(request.fabric, std::move(reply));
 }
 
 void Manager::faults(const api::Caller& /*caller*/, const std::size_t& limit, api::Reply reply) {

@@ -27,6 +27,9 @@
 // After a restart the topology is as last stored, the stored trees are wanted, and switches have
 // `timeout_ns` to reconnect before anything is computed again.
 //
+// A manager that meets a switch of a newer manager changes nothing any more, and its time stands
+// still until the operator agrees that it leads (fence.hpp).
+//
 // Pauses of the manager itself do not count: its time stops while it is stopped or hangs in a write
 // (manager_clock.hpp), so that no lease and no limit ends because of it.
 //
@@ -37,7 +40,7 @@
 // the manager. The order of their turn is `in_order` (manager.cpp):
 //
 //   turns               the loop, the clock, the store's writes, events, answers
-//   fabric_controller   topology, sessions of switches, unicast routes, retransmit handling
+//   fabric_controller   topology, fence, sessions of switches, unicast routes, retransmit handling
 //   tree_controller     groups' trees: planning, installing, repair, rebalancing
 //   job_controller      access, allocations, ports of jobs, nodes
 //   here                groups.hpp (the registry in the turn), group_waiters.hpp
@@ -54,6 +57,7 @@
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
+#include "controlplane/fabric_controller/fence.hpp"
 #include "controlplane/fabric_controller/rdma_control.hpp"
 #include "controlplane/fabric_controller/route_control.hpp"
 #include "controlplane/fabric_controller/switch_sessions.hpp"
@@ -105,6 +109,10 @@ namespace tributary::manager {
 
 struct Settings {
   std::string name = "fabric";
+  /// Managers that stand by now; null: none can.
+  std::function<std::vector<api::StandbyPlace>()> standbys{};
+  /// Random, new each time the manager starts; 0 when the epoch of this start is not stored.
+  std::uint64_t boot = 0;
   /// The job of callers without a token; "": they have none.
   std::string open_job;
   /// Whether callers without a token may look at everything, and change only the open job's groups.
@@ -179,6 +187,9 @@ public:
     if (auto refusal = access_.admit(route, caller, request)) {
       return reply(*std::move(refusal));
     }
+    if (fence_.is_superseded() && api::needs_leader(route)) {
+      return reply(fence_.refusal());
+    }
     if (!route.changes || !store_.refuses(reply)) {
       handle(caller, request, std::move(reply));
     }
@@ -217,9 +228,12 @@ public:
   void renew_allocation(const api::Caller& caller, const api::JobName& request, api::Reply reply);
   void nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply);
   void report_node(const api::Caller& caller, const api::NodeReport& request, api::Reply reply);
+  void view_managers(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
+  void adopt_fabric(const api::Caller& caller, const api::AdoptRequest& request, api::Reply reply);
 
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
+  std::string not_leading_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
   std::optional<api::Answer> refuse_job_events(const api::Caller& caller,
                                                const std::string& job) override;
@@ -304,6 +318,7 @@ private:
   job_controller::JobPorts ports_;
   job_controller::Allocations allocations_;
   fabric_controller::TopologyControl topology_;
+  fabric_controller::Fence fence_;
   fabric_controller::SwitchSessions sessions_;
   Groups groups_;
   const api::ReadView read_view_{discovery_,   registry_,        settings_.groups,

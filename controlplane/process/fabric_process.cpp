@@ -22,7 +22,9 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -101,10 +103,27 @@ fabric_controller::RdmaSettings rdma_settings(const Rdma& config) {
   return settings;
 }
 
+void fill_randomly(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::getrandom(bytes.data(), std::min(bytes.size(), random_piece_bytes), 0);
+    if (n > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+  }
+}
+
+/// Never 0.
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  fill_randomly(std::as_writable_bytes(std::span(&number, 1)));
+  return number | 1U;
+}
+
 manager::Settings manager_settings(const Config& config, const store::Store& store) {
   manager::Settings settings;
   settings.store_failure = store.failure();
   settings.name = config.manager.name;
+  settings.boot = store.failure().empty() ? random_number() : 0;
   settings.open_job = config.manager.open_job;
   settings.open_view = config.manager.open_view;
   settings.groups = group_settings(config.groups);
@@ -140,15 +159,6 @@ southbound::ChannelServerSettings channel_settings(const Config& config) {
   settings.sessions.keepalive = config.switches.keepalive;
   settings.sessions.statistics = config.switches.statistics;
   return settings;
-}
-
-void fill_randomly(std::span<std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::getrandom(bytes.data(), std::min(bytes.size(), random_piece_bytes), 0);
-    if (n > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-  }
 }
 
 } // namespace

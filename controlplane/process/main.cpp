@@ -3,14 +3,19 @@
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/store/store.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/program.hpp"
 
 #include <boost/json/object.hpp>
+#include <fmt/format.h>
 
 #include <csignal>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
 
 namespace {
 
@@ -26,7 +31,9 @@ service::Presentation presentation() {
               "SIGTERM and SIGINT stop it; switches keep what is installed. SIGHUP reads TLS\n"
               "certificates, the administrator's token and the configuration again: keys\n"
               "that are live change, others are named in a warning.",
-          .more_examples = "  tributaryctl fabric show topology\n"};
+          .more_examples = "  tributaryctl fabric show topology\n",
+          .raise_epoch = "Raise the epoch of the store by 1,000 and exit: after a back-up was "
+                         "restored, so that switches accept the manager"};
 }
 
 boost::json::object check(const std::string& file) {
@@ -45,6 +52,18 @@ boost::json::object check(const std::string& file) {
           {"switch_addresses", config.switches.listen.size()}};
 }
 
+/// More than the starts of managers between a back-up and its restoration.
+constexpr std::uint32_t epochs_after_restoring = 1000;
+
+std::string raise_epoch(const service::Options& options) {
+  const fabricd::Config config = fabricd::parse_file(options.config_file);
+  const store::Store store(config.store.file, {.epochs = epochs_after_restoring});
+  if (!store.failure().empty()) {
+    throw std::runtime_error(store.failure());
+  }
+  return fmt::format("{}: the epoch is {} now", config.store.file, store.epoch());
+}
+
 void run(const service::Options& options) {
   std::signal(SIGXFSZ, SIG_IGN); // the store handles a file size limit as a full disk; it must not
                                  // end the process
@@ -61,5 +80,6 @@ int main(int argc, char** argv) {
                                .default_config = fabricd::default_toml,
                                .keys = fabricd::keys_markdown,
                                .check = check,
-                               .run = run});
+                               .run = run,
+                               .raise_epoch = raise_epoch});
 }

@@ -7,6 +7,7 @@
 #include "controlplane/store/sqlite.hpp"
 #include "controlplane/store/tree_form.hpp"
 #include "lib/net/file_descriptor.hpp"
+#include "tributary/leader.hpp"
 
 #include <fmt/format.h>
 
@@ -44,6 +45,9 @@ const std::filesystem::path& prepared(const std::filesystem::path& file) {
   }
   return file;
 }
+
+/// Before a fabric in the keys of `meta`.
+const std::string adopted_prefix = "adopted ";
 
 std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
   return vni ? std::optional(vni->value) : std::nullopt;
@@ -106,6 +110,8 @@ public:
         rdma_setting_(db.prepare("INSERT OR REPLACE INTO rdma_settings VALUES (?, ?, ?)")),
         rdma_quarantine_(db.prepare("INSERT OR REPLACE INTO rdma_quarantines VALUES (?, ?)")),
         vni_release_(db.prepare("INSERT OR REPLACE INTO vni_releases VALUES (?, ?, ?)")),
+        epoch_(db.prepare("UPDATE meta SET value = max(value, ?) WHERE key = 'epoch'")),
+        meta_(db.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)")),
         erase_rdma_setting_(db.prepare("DELETE FROM rdma_settings WHERE vni = ? AND field = ?")),
         erase_rdma_quarantine_(
             db.prepare("DELETE FROM rdma_quarantines WHERE vni = ? AND nid = ?")),
@@ -167,6 +173,13 @@ public:
   void operator()(const records::VniReleaseRecord& r) {
     vni_release_.run(r.vni.value, r.number, r.in_quarantine);
   }
+  void operator()(const records::LeadRecord& l) {
+    epoch_.run(l.epoch);
+    meta_.run(std::string_view("superseded_by"), l.superseded_by);
+  }
+  void operator()(const records::AdoptionRecord& a) {
+    meta_.run(adopted_prefix + fabric_text(a.fabric), a.epoch);
+  }
   void operator()(const records::EraseDrain& e) { erase_drain_.run(e.at); }
   void operator()(const records::EraseJob& e) { erase_job_.run(e.id); }
   void operator()(const records::EraseGroup& e) {
@@ -195,6 +208,8 @@ private:
   Statement rdma_setting_;
   Statement rdma_quarantine_;
   Statement vni_release_;
+  Statement epoch_;
+  Statement meta_;
   Statement erase_rdma_setting_;
   Statement erase_rdma_quarantine_;
   Statement erase_job_;
@@ -253,6 +268,24 @@ void read_rows(Database& db, std::string_view what, const char* sql,
   }
 }
 
+void read_meta(Database& db, records::Snapshot& all) {
+  read_rows(db, "key", "SELECT key, value FROM meta ORDER BY 1", all.set_aside,
+            [&](const Statement& row) {
+              const std::string_view key = row.text(0);
+              if (key == "fabric") {
+                all.fabric = static_cast<std::uint64_t>(row.integer(1));
+              } else if (key == "superseded_by") {
+                all.superseded_by = number_at<std::uint32_t>(row, 1);
+              } else if (key.starts_with(adopted_prefix)) {
+                const auto fabric = parse_fabric(key.substr(adopted_prefix.size()));
+                if (!fabric) {
+                  throw std::invalid_argument("it names no fabric");
+                }
+                all.adoptions.push_back({*fabric, number_at<std::uint32_t>(row, 1)});
+              }
+            });
+}
+
 void read_topology(Database& db, records::Snapshot& all) {
   const auto port_at = [](const Statement& row, int column) {
     return records::NumberedPort{number_at<std::uint32_t>(row, column),
@@ -300,6 +333,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   records::Snapshot all;
   all.epoch = epoch;
   std::vector<std::string>& damaged = all.set_aside;
+  read_meta(db, all);
   read_rows(db, "job",
             "SELECT id, multicast_limit, token, vni, deleting, hosts, vnis, allocation FROM jobs "
             "ORDER BY 1",
@@ -504,7 +538,7 @@ void Store::Open::with_room(const StoreOptions& options) {
     db.execute(fmt::format("PRAGMA max_page_count = {}", pages));
   }
   Transaction transaction(db);
-  epoch = count_start(db);
+  epoch = count_start(db, options.epochs);
   transaction.commit();
 }
 

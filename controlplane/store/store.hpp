@@ -32,6 +32,9 @@ namespace tributary::store {
 struct StoreOptions {
   /// Maximum size of the file; 0: limited by the disk only. Beyond it `apply` throws no_room.
   std::uint64_t size_limit_bytes = 0;
+  /// By how much this start raises the epoch: more than 1 where managers on a newer copy of the
+  /// file may have started since.
+  std::uint32_t epochs = 1;
 };
 
 class Store {

@@ -8,6 +8,10 @@
 //   clock.time()                         the same for const queries
 //   clock.wait_until(deadline)           at the end of a turn: whether a deadline is pending
 //
+// While the manager may not act, the time stands still:
+//
+//   clock.hold()                         until resume(); such a span is not reported as a pause
+//
 // One clock for the manager and all its parts. Pure: the environment reads the real clock.
 #pragma once
 
@@ -25,9 +29,15 @@ public:
 
   /// Requests a turn after a pause, so that the pause is reported.
   [[nodiscard]] TimeNs now();
-  [[nodiscard]] TimeNs time() const { return {environment_.now().value - paused_ns_}; }
-  /// When this clock was created.
+  [[nodiscard]] TimeNs time() const {
+    return {(is_held_ ? last_look_ : environment_.now()).value - paused_ns_};
+  }
+  /// When this clock was created, or resumed last.
   [[nodiscard]] TimeNs started() const { return started_; }
+
+  void hold();
+  void resume();
+  [[nodiscard]] bool is_held() const { return is_held_; }
 
   /// The first deadline, in this time; `never`: a pause would not be noticed.
   void wait_until(TimeNs deadline) { waits_ = deadline != never; }
@@ -44,6 +54,7 @@ private:
   std::uint64_t paused_ns_ = 0; ///< how far this time is behind the environment's
   std::uint64_t pause_reported_ns_ = 0;
   bool waits_ = true; ///< for some deadline, as of the last turn
+  bool is_held_ = false;
 };
 
 } // namespace tributary::turns

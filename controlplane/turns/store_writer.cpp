@@ -87,7 +87,7 @@ std::vector<records::Change> StoreWriter::take_waiting(const topology::Graph& gr
 }
 
 void StoreWriter::begin(const Turn& turn) {
-  if (again_ <= turn.now) {
+  if (again_ <= turn.now || clock_.is_held()) { // a time that stands still comes to no attempt
     again_ = never;
   }
 }

@@ -210,6 +210,8 @@ def rest_seeds():
     yield "leave_group", request(DELETE, groups + "/j1/demo/members/3")
     yield "renew_lease", request(PUT, groups + "/j1/demo/members/3/lease")
     yield "routes", request(GET, "/api/v1/routes")
+    yield "managers", request(GET, "/api/v1/managers")
+    yield "adopt", request(POST, "/api/v1/adoptions", '{"fabric":"00a1b2c3d4e5f607"}')
     yield "paths", request(GET, "/api/v1/paths?from=h0&to=65792")
     yield "faults", request(GET, "/api/v1/faults?limit=10000")
     yield "drain", request(POST, "/api/v1/switches/leaf0/drain?force=true")

@@ -77,6 +77,43 @@ TEST(Store, a_new_one_is_empty_and_the_epoch_rises_with_every_start) {
   }
 }
 
+TEST(Store, has_one_fabric_for_its_life_and_another_one_than_every_other_store) {
+  const ScratchDirectory scratch;
+  const std::uint64_t fabric = Store(scratch.file("fabric.db")).load().fabric;
+  EXPECT_NE(fabric, 0U);
+  EXPECT_EQ(Store(scratch.file("fabric.db")).load().fabric, fabric);
+  EXPECT_NE(Store(scratch.file("other.db")).load().fabric, fabric);
+}
+
+TEST(Store, keeps_a_raised_epoch_and_who_has_superseded_its_manager) {
+  const ScratchDirectory scratch;
+  {
+    Store store(scratch.file("fabric.db"));
+    const std::vector<records::Change> changes = {records::LeadRecord{41, 40},
+                                                  records::AdoptionRecord{0xB, 7}};
+    store.apply(changes);
+    const auto all = store.load();
+    EXPECT_EQ(all.superseded_by, 40U);
+    EXPECT_EQ(all.adoptions, (std::vector<records::AdoptionRecord>{{0xB, 7}}));
+  }
+  Store again(scratch.file("fabric.db"));
+  EXPECT_EQ(again.epoch(), 42U);
+  const std::vector<records::Change> lower = {records::LeadRecord{12, 0}};
+  again.apply(lower);
+  EXPECT_EQ(again.load().superseded_by, 0U);
+  EXPECT_EQ(Store(scratch.file("other.db"), {.epochs = 1000}).epoch(), 1000U);
+}
+
+TEST(Store, the_epoch_never_falls) {
+  const ScratchDirectory scratch;
+  {
+    Store store(scratch.file("fabric.db"), {.epochs = 50});
+    const std::vector<records::Change> lower = {records::LeadRecord{12, 0}};
+    store.apply(lower);
+  }
+  EXPECT_EQ(Store(scratch.file("fabric.db")).epoch(), 51U);
+}
+
 TEST(Store, erasing_a_group_takes_its_members_and_trees_along_and_no_others) {
   const ScratchDirectory scratch;
   Store store(scratch.file("fabric.db"));
