@@ -163,10 +163,11 @@ southbound::ChannelServerSettings channel_settings(const Config& config) {
 
 } // namespace
 
-FabricProcess::FabricProcess(const Config& config, bool keeps_log_level)
+FabricProcess::FabricProcess(const Config& config, std::unique_ptr<store::Store> store,
+                             bool keeps_log_level)
     : config_(config), keeps_log_level_(keeps_log_level),
-      signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(config.store.file),
-      manager_(manager_settings(config, store_), *this, fill_randomly, store_.load_sound()),
+      signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(std::move(store)),
+      manager_(manager_settings(config, *store_), *this, fill_randomly, store_->load_sound()),
       channels_(context_, manager_.switches(), channel_settings(config)),
       rest_(context_, rest_settings(config.rest), manager_) {
   for (const net::Address& address : config.switches.addresses) {
@@ -271,7 +272,7 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
     channels_.stop();
     asio::post(store_thread_, [this, waits = manager_.what_waits()] {
       try {
-        store_.apply(waits);
+        store_->apply(waits);
       } catch (const store::StoreError& e) {
         spdlog::error("the last changes are not stored: {}", e.what());
       }
@@ -297,7 +298,7 @@ asio::awaitable<void> FabricProcess::watch_store() {
 void FabricProcess::look_after_store() {
   std::string why;
   try {
-    store_.expect_in_place();
+    store_->expect_in_place();
   } catch (const store::StoreError& away) {
     why = away.what();
   }
@@ -356,7 +357,7 @@ void FabricProcess::store(std::function<std::vector<records::Change>()> changes)
   asio::post(store_thread_, [this, changes = std::move(changes)]() mutable {
     std::string failure;
     try {
-      store_.apply(changes());
+      store_->apply(changes());
     } catch (const store::StoreError& e) {
       failure = e.what();
     }

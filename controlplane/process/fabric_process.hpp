@@ -1,10 +1,11 @@
 // The running fabric manager: everything that it opens, in this order:
 //
-//   configuration -> store -> manager -> switches' sockets -> HTTP -> ready
+//   manager -> switches' sockets -> HTTP -> ready
 //
-// Each step throws when it fails, and everything opened before is closed again. One event loop on
-// one thread serves it all. The disk has its own thread, and so have the manager's background
-// computations; each runs its work in order.
+// The store is opened before: a replicated one belongs to a manager that leads. Each step throws
+// when it fails, and everything opened before is closed again. One event loop on one thread serves
+// it all. The store has its own thread, and so have the manager's background computations; each
+// runs its work in order.
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
@@ -33,7 +34,8 @@ class FabricProcess final : turns::Environment {
 public:
   /// Throws std::runtime_error, which says what to do. `keeps_log_level`: the command line sets it,
   /// and the file does not override it.
-  explicit FabricProcess(const Config& config, bool keeps_log_level = false);
+  FabricProcess(const Config& config, std::unique_ptr<store::Store> store,
+                bool keeps_log_level = false);
   ~FabricProcess() override;
   FabricProcess(const FabricProcess&) = delete;
   FabricProcess& operator=(const FabricProcess&) = delete;
@@ -73,7 +75,7 @@ private:
   boost::asio::steady_timer deadline_;
   bool reconcile_requested_ = false;
   StoreWatch store_watch_;
-  store::Store store_;
+  std::unique_ptr<store::Store> store_;
   manager::Manager manager_;
   std::unique_ptr<api::EventReader> events_; ///< for the log
   southbound::ChannelServer channels_;

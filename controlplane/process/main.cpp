@@ -3,7 +3,7 @@
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
 #include "lib/service/log.hpp"
@@ -14,6 +14,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -57,7 +58,7 @@ constexpr std::uint32_t epochs_after_restoring = 1000;
 
 std::string raise_epoch(const service::Options& options) {
   const fabricd::Config config = fabricd::parse_file(options.config_file);
-  const store::Store store(config.store.file, {.epochs = epochs_after_restoring});
+  const store::SqliteStore store(config.store.file, {.epochs = epochs_after_restoring});
   if (!store.failure().empty()) {
     throw std::runtime_error(store.failure());
   }
@@ -69,7 +70,9 @@ void run(const service::Options& options) {
                                  // end the process
   const fabricd::Config config = fabricd::parse_file(options.config_file);
   service::set_log_level(options.log_level.empty() ? config.manager.log_level : options.log_level);
-  fabricd::FabricProcess(config, !options.log_level.empty()).run();
+  fabricd::FabricProcess(config, std::make_unique<store::SqliteStore>(config.store.file),
+                         !options.log_level.empty())
+      .run();
 }
 
 } // namespace

@@ -10,7 +10,7 @@
 #include "worker.hpp"
 
 #include "controlplane/manager/manager.hpp"
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 #include "tributary/leader.hpp"
 #include "tributary/wire/hello.hpp"
 
@@ -320,7 +320,7 @@ public:
   bool store_is_full = false;
   std::uint64_t store_takes_ns = 0; ///< of each write, in which nothing else is done
   std::optional<int> full_after;    ///< this many more writes
-  std::optional<store::Store> disk; ///< also receives changes, if set
+  std::optional<store::SqliteStore> disk; ///< also receives changes, if set
   std::size_t stored = 0;
   std::vector<std::string> log; ///< sent messages, in order
   std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>> sent;
