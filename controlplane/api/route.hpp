@@ -65,6 +65,9 @@ struct Route {
   Who who{};
   bool changes = false; ///< it needs a store that takes changes
   Kind kind = Kind::service;
+  /// Callers rely on its answer about jobs, groups or allocations: where other managers may take
+  /// the lead, only one that leads gives it. Other answers may be old.
+  bool decides = changes;
 };
 
 /// Agrees that this manager leads a fabric, although it met a newer one.

@@ -275,7 +275,7 @@ void Fence::take_effect(const Agreement& agreement) {
   }
   superseded_by_ = 0;
   because_.clear();
-  rooms_.clock.resume();
+  rooms_.clock.release();
   rooms_.events.report(
       "manager", fmt::format("the operator lets this manager lead, with epoch {}", own_.epoch), {},
       turns::Severity::warning);

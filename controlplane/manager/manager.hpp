@@ -129,6 +129,8 @@ struct Settings {
   std::uint64_t rebalance_quiet_ns = 0;
   /// Why the store cannot write at the start, which is handled as later on; "" when it can.
   std::string store_failure;
+  /// Other managers may take the lead: answers that callers rely on are confirmed (replies.hpp).
+  bool confirms = false;
   /// Unicast routes, and the handling of faults.
   fabric_controller::RouteSettings routes{};
   /// Retransmit handling of RDMA.
@@ -166,6 +168,10 @@ public:
   /// The store cannot write now, as a check has found without a write: no change is accepted before
   /// a write succeeds.
   void store_is_away(std::string_view why) { store_.is_away(why); }
+  /// It is not known whether this manager leads, until `resume`: views are answered, other requests
+  /// refused, no turn runs and nothing is sent to switches.
+  void suspend(const std::string& why) { turns_.suspend(why); }
+  void resume() { turns_.resume(); }
   /// Before the end, with no turn to follow: changes that could have waited, to be written after
   /// those that were handed over before.
   [[nodiscard]] std::vector<records::Change> what_waits();
@@ -176,14 +182,21 @@ public:
 
   /// Calls `handle(caller, request, reply)` if the caller may send the request, and the store takes
   /// changes where it needs that; otherwise answers. During a write, changes wait until the turn is
-  /// over: they could not be taken back separately from those that are being written.
+  /// over: they could not be taken back separately from those that are being written. Where other
+  /// managers may take the lead, answers that callers rely on wait for the confirmation.
   template <typename Parsed, typename Handle>
   void admit(const api::Route& route, const api::Caller& caller, Parsed request, api::Reply reply,
              Handle handle) {
+    if (route.decides && store_.is_suspended()) {
+      return reply(store_.suspended_answer());
+    }
     if (route.changes && store_.is_writing()) {
       return turns_.hold_back([=, this, &route] { admit(route, caller, request, reply, handle); });
     }
     const turns::Section section(stalls_, route.path);
+    if (route.decides && settings_.confirms) {
+      reply = replies_.deferred(std::move(reply));
+    }
     if (auto refusal = access_.admit(route, caller, request)) {
       return reply(*std::move(refusal));
     }
@@ -241,7 +254,8 @@ public:
                                                 const api::EventsRequest& request,
                                                 std::function<void()> wake) override;
   std::optional<api::Answer> refuse(const api::Route& route, const api::Caller& caller) override {
-    return access_.refuse(route, caller);
+    // `admit` answers where another manager may know the caller's job.
+    return route.decides && settings_.confirms ? std::nullopt : access_.refuse(route, caller);
   }
   std::string job_of(const api::Caller& caller) override;
 

@@ -102,6 +102,16 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
       {"tributary_switches_of_other_fabrics", gauge,
        "Switches rejected in the last minute because they belong to another fabric.",
        fence_.others()},
+      {"tributary_store_writes", counter, "Writes to the store.", store_.writes()},
+      {"tributary_store_confirmations", counter,
+       "Questions to the store whether this manager leads.", store_.confirmations()},
+      {"tributary_store_write_longest_seconds", gauge,
+       "The longest write or question to the store since the start.", store_.longest_write_ns(),
+       Unit::nanoseconds},
+      {"tributary_manager_suspended", gauge, "1 while it is not known whether this manager leads.",
+       store_.is_suspended()},
+      {"tributary_manager_suspensions", counter,
+       "Times at which it was not known whether this manager leads.", store_.suspensions()},
       {"tributary_switches_turned_away", gauge,
        "1 while there are no descriptors for more switches.", !sessions_.rejection().empty()},
   };
@@ -116,6 +126,9 @@ std::string Manager::not_leading_because() {
 std::string Manager::not_ready_because() {
   if (std::string why = not_leading_because(); !why.empty()) {
     return why;
+  }
+  if (store_.is_suspended()) {
+    return store_.suspension();
   }
   if (store_.is_failing()) {
     return store_.failure();

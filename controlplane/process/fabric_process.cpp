@@ -41,6 +41,9 @@ using net::as_result;
 /// The most that getrandom returns without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
 constexpr std::chrono::seconds store_look_interval{1};
+constexpr std::chrono::milliseconds beat_interval{100};
+/// For clients and writes of a manager that is asked to end while etcd does not answer.
+constexpr std::chrono::seconds ending_limit{2};
 
 std::uint64_t nanoseconds(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
@@ -119,10 +122,20 @@ std::uint64_t random_number() {
   return number | 1U;
 }
 
-manager::Settings manager_settings(const Config& config, const store::Store& store) {
+manager::Settings manager_settings(const Config& config, store::Store& store) {
   manager::Settings settings;
   settings.store_failure = store.failure();
+  settings.confirms = !config.store.etcd.empty();
   settings.name = config.manager.name;
+  settings.standbys = [&leadership = store.leadership()] {
+    std::vector<api::StandbyPlace> standbys;
+    for (store::RegisteredManager& one : leadership.managers()) {
+      if (!one.leads) {
+        standbys.push_back({std::move(one.name), std::move(one.addresses)});
+      }
+    }
+    return standbys;
+  };
   settings.boot = store.failure().empty() ? random_number() : 0;
   settings.open_job = config.manager.open_job;
   settings.open_view = config.manager.open_view;
@@ -181,19 +194,71 @@ FabricProcess::FabricProcess(const Config& config, std::unique_ptr<store::Store>
   }
 }
 
-FabricProcess::~FabricProcess() = default;
+FabricProcess::~FabricProcess() { store_->leadership().follow({}); }
 
-void FabricProcess::run() {
+FabricProcess::End FabricProcess::run() {
   asio::co_spawn(context_, wait_for_signals(), asio::detached);
-  asio::co_spawn(context_, watch_store(), asio::detached);
+  asio::co_spawn(context_, config_.store.etcd.empty() ? watch_store() : beat(), asio::detached);
+  store_->leadership().follow(
+      [this] { asio::post(context_, [this] { static_cast<void>(follow_leadership()); }); });
   follow_events();
   say_ready();
   context_.run();
+  return end_;
+}
+
+// ---- leadership ----
+
+bool FabricProcess::follow_leadership() {
+  store::Leadership& leadership = store_->leadership();
+  const store::Standing before = std::exchange(standing_, leadership.standing());
+  switch (standing_) {
+  case store::Standing::leads:
+    if (before != standing_) {
+      manager_.resume();
+      arm_deadline();
+    }
+    return true;
+  case store::Standing::suspended:
+    if (before != standing_) {
+      manager_.suspend(leadership.reason());
+    }
+    return true;
+  case store::Standing::standby:
+  case store::Standing::over: break;
+  }
+  if (before != standing_) {
+    step_down(leadership.reason());
+  }
+  return false;
+}
+
+/// Ends the loop as it stands: answers that are ready are not sent, and all connections close.
+void FabricProcess::step_down(const std::string& why) {
+  if (end_ == End::stopped) {
+    spdlog::error("this manager does not lead any more: {}", why);
+    end_ = End::stepped_down;
+    context_.stop();
+  }
+}
+
+asio::awaitable<void> FabricProcess::beat() {
+  asio::steady_timer timer(context_);
+  for (;;) {
+    timer.expires_after(beat_interval);
+    const auto [error] = co_await timer.async_wait(as_result);
+    if (error || !follow_leadership()) {
+      co_return;
+    }
+    store_->leadership().progressed();
+  }
 }
 
 void FabricProcess::say_ready() {
-  for (const std::string& warning : warnings(config_)) {
-    spdlog::warn("{}", warning);
+  if (config_.store.etcd.empty()) { // a standby has logged them
+    for (const std::string& warning : warnings(config_)) {
+      spdlog::warn("{}", warning);
+    }
   }
   const std::string text =
       fmt::format("ready: {} groups known, switches connect to {}, HTTP on {}",
@@ -264,7 +329,11 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
                  signal == SIGTERM ? "SIGTERM" : "SIGINT");
     static_cast<void>(service::notify_service_manager("STOPPING=1"));
     rest_.stop();
-    while (rest_.connection_count() > 0) {
+    store_->leadership().ends_within(ending_limit);
+    const auto suspended_until = std::chrono::steady_clock::now() + ending_limit;
+    // A manager that is suspended answers nothing, and its clients are not waited for.
+    while (rest_.connection_count() > 0 && (standing_ == store::Standing::leads ||
+                                            std::chrono::steady_clock::now() < suspended_until)) {
       deadline_.expires_after(std::chrono::milliseconds(10));
       co_await deadline_.async_wait(as_result);
       manager_.reconcile();
@@ -276,6 +345,7 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
       } catch (const store::StoreError& e) {
         spdlog::error("the last changes are not stored: {}", e.what());
       }
+      store_->leadership().resign({});
     });
     store_thread_.join();
     context_.stop();
@@ -335,6 +405,9 @@ void FabricProcess::request_reconcile() {
 
 void FabricProcess::reconcile() {
   reconcile_requested_ = false;
+  if (!follow_leadership()) {
+    return;
+  }
   manager_.reconcile();
   arm_deadline();
 }
@@ -356,12 +429,20 @@ void FabricProcess::arm_deadline() {
 void FabricProcess::store(std::function<std::vector<records::Change>()> changes) {
   asio::post(store_thread_, [this, changes = std::move(changes)]() mutable {
     std::string failure;
+    bool is_over = false;
     try {
       store_->apply(changes());
     } catch (const store::StoreError& e) {
       failure = e.what();
+      is_over = e.kind() == store::StoreError::Kind::fenced;
     }
-    asio::post(context_, [this, failure, changes = std::move(changes)]() mutable {
+    asio::post(context_, [this, failure, is_over, changes = std::move(changes)]() mutable {
+      if (is_over) {
+        return step_down(failure);
+      }
+      if (!follow_leadership()) {
+        return;
+      }
       store_watch_.wrote(failure);
       manager_.stored(failure);
       arm_deadline();

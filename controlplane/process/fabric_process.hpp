@@ -40,8 +40,11 @@ public:
   FabricProcess(const FabricProcess&) = delete;
   FabricProcess& operator=(const FabricProcess&) = delete;
 
-  /// Serves until SIGTERM or SIGINT.
-  void run();
+  enum class End : std::uint8_t {
+    stopped,      ///< by SIGTERM or SIGINT
+    stepped_down, ///< another manager leads; nothing was answered since that was noticed
+  };
+  End run();
 
 private:
   // manager::Environment
@@ -58,6 +61,11 @@ private:
   void reconcile();
   void arm_deadline();
   void look_after_store();
+  /// Suspends, resumes or ends the manager as its leadership says. False when it is over.
+  bool follow_leadership();
+  void step_down(const std::string& why);
+  /// Says that turns go on, and notices a suspension that no event shows.
+  boost::asio::awaitable<void> beat();
   void follow_events();
   void log_events();
   void say_ready();
@@ -74,6 +82,8 @@ private:
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
   bool reconcile_requested_ = false;
+  store::Standing standing_ = store::Standing::leads;
+  End end_ = End::stopped;
   StoreWatch store_watch_;
   std::unique_ptr<store::Store> store_;
   manager::Manager manager_;

@@ -3,6 +3,7 @@
 #include "controlplane/process/config.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/standby.hpp"
 #include "controlplane/store/sqlite_store.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
@@ -58,6 +59,11 @@ constexpr std::uint32_t epochs_after_restoring = 1000;
 
 std::string raise_epoch(const service::Options& options) {
   const fabricd::Config config = fabricd::parse_file(options.config_file);
+  if (!config.store.etcd.empty()) {
+    throw std::runtime_error(
+        "--raise-epoch is for a store in a file; \"tributaryctl fabric adopt\" "
+        "is the agreement where the store is etcd");
+  }
   const store::SqliteStore store(config.store.file, {.epochs = epochs_after_restoring});
   if (!store.failure().empty()) {
     throw std::runtime_error(store.failure());
@@ -70,9 +76,14 @@ void run(const service::Options& options) {
                                  // end the process
   const fabricd::Config config = fabricd::parse_file(options.config_file);
   service::set_log_level(options.log_level.empty() ? config.manager.log_level : options.log_level);
-  fabricd::FabricProcess(config, std::make_unique<store::SqliteStore>(config.store.file),
-                         !options.log_level.empty())
-      .run();
+  const bool keeps_log_level = !options.log_level.empty();
+  if (!config.store.etcd.empty()) {
+    return fabricd::run_with_etcd(config, keeps_log_level);
+  }
+  static_cast<void>(fabricd::FabricProcess(config,
+                                           std::make_unique<store::SqliteStore>(config.store.file),
+                                           keeps_log_level)
+                        .run());
 }
 
 } // namespace

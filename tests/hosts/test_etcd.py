@@ -1,0 +1,401 @@
+"""Managers that share an etcd, with a real cluster of three: the leader is killed, stopped and cut off,
+etcd loses members, its majority and its space. Links lead to the sockets of the manager that leads, as
+an address would that moves with it."""
+
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+from test_fabric_manager import JOB, Fabric
+from tributary.cases import Skip
+from tributary.manager import Manager, _UnixConnection
+from tributary.network import shell, wait_until
+from tributary.switch import section_text
+
+UNPACKED = Path(__file__).resolve().parents[2] / "build-peers"
+JOBS = "/fabric/collectives/jobs"
+PREFIX = "/tributary/fabric"
+
+
+def etcd_binary():
+    for place in (shutil.which("etcd"), UNPACKED / "usr/bin/etcd"):
+        if place and Path(place).exists():
+            return str(place)
+    raise Skip("etcd is not installed: scripts/setup")
+
+
+class Cluster:
+    """Each member is reached at 127.0.0.1 and 127.0.0.2, so that one of its clients can be cut off."""
+
+    def __init__(self, lab, members=3, quota=None):
+        self.lab, self.binary, self.quota = lab, etcd_binary(), quota
+        self.children = [None] * members
+        shell("ip link set lo up")
+        for number in range(members):
+            self.start(number)
+        wait_until(self.has_leader, "etcd has a leader", 60)
+
+    def port(self, number):
+        return 12379 + 10 * number
+
+    def urls(self, host="127.0.0.1"):
+        return [f"http://{host}:{self.port(n)}" for n in range(len(self.children))]
+
+    def start(self, number):
+        peers = [f"http://127.0.0.1:{self.port(n) + 1}" for n in range(len(self.children))]
+        clients = ",".join(f"http://127.0.0.{n}:{self.port(number)}" for n in (1, 2))
+        place = self.lab.place / f"etcd{number}"
+        place.mkdir(mode=0o700, exist_ok=True)
+        with (self.lab.place / f"etcd{number}.log").open("ab") as log:
+            self.children[number] = subprocess.Popen(
+                [self.binary, "--name", f"m{number}", "--data-dir", str(place),
+                 "--listen-client-urls", clients, "--advertise-client-urls", clients,
+                 "--listen-peer-urls", peers[number], "--initial-advertise-peer-urls", peers[number],
+                 "--initial-cluster", ",".join(f"m{n}={peer}" for n, peer in enumerate(peers)),
+                 "--heartbeat-interval", "100", "--election-timeout", "1000",
+                 *(["--quota-backend-bytes", str(self.quota)] if self.quota else [])],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                env={**os.environ, "ETCD_UNSUPPORTED_ARCH": os.uname().machine.replace("aarch64", "arm64")},
+            )  # fmt: skip
+
+    def kill(self, number):
+        self.children[number].kill()
+        self.children[number].wait()
+        self.children[number] = None
+
+    def call(self, path, body, number=None):
+        url = self.urls()[next(n for n, c in enumerate(self.children) if c) if number is None else number]
+        request = urllib.request.Request(f"{url}/v3/{path}", json.dumps(body).encode(), method="POST")
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read())
+
+    def has_leader(self):
+        try:
+            return "header" in self.call("kv/range", {"key": text(PREFIX)})
+        except OSError:
+            return False
+
+    def get(self, key):
+        found = self.call("kv/range", {"key": text(f"{PREFIX}/{key}")}).get("kvs")
+        return base64.b64decode(found[0]["value"]).decode() if found else None
+
+    def stop(self):
+        for child in filter(None, self.children):
+            child.kill()
+            child.wait()
+
+
+def text(key):
+    return base64.b64encode(key.encode()).decode()
+
+
+class Site(Manager):
+    """As many managers as names, each with its sockets; asked as one."""
+
+    def __init__(self, lab, cluster, names=("a", "b"), **sections):
+        self.binaries, self.cluster = lab.binaries, cluster
+        self.place = Path(lab.place)
+        self.socket = self.place / "fabricd.sock"
+        self.url = f"unix:{self.socket}"
+        self.switches_address = f"unix:{self.place}/switches-of-site.sock"
+        self.names, self.children = names, {}
+        self.file = self.file_of(names[0])
+        for name in names:
+            host = "127.0.0.2" if name == "a" else "127.0.0.1"
+            tables = {
+                "manager": {"name": name},
+                "rest": {"listen": [f"unix:{self.socket_of(name)}"], "advertise": [f"http://{name}.example:7580"]},
+                "switches": {"listen": [f"unix:{self.socket_of(name)}-switches"]},
+                "store": {"etcd": cluster.urls(host), "lease_ms": 2000},
+            }
+            for table, values in sections.items():
+                tables.setdefault(table, {}).update(values)
+            self.file_of(name).write_text(
+                "\n".join(section_text(f"[{table}]", values) for table, values in tables.items()), encoding="utf-8"
+            )
+        self.begin(names[0])
+        wait_until(lambda: self.leader() == names[0], "the first manager leads", 60)
+        self.follow()
+        for name in names[1:]:
+            self.begin(name)
+            wait_until(lambda name=name: f"standby: manager {names[0]} leads" in self.log_of(name), "it follows", 60)
+        self._wait_for_answers()
+
+    def file_of(self, name):
+        return self.place / f"{name}.toml"
+
+    def socket_of(self, name):
+        return self.place / f"{name}.sock"
+
+    def follow(self):
+        """The links lead to the manager that leads."""
+        if name := self.leader():
+            for link, end in ((self.socket, ""), (Path(self.switches_address.removeprefix("unix:")), "-switches")):
+                new = link.with_suffix(".new")
+                new.symlink_to(f"{self.socket_of(name)}{end}")
+                new.replace(link)
+
+    def log_of(self, name):
+        return (self.place / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+
+    def log_text(self):
+        return "".join(f"--- {name}\n{self.log_of(name)}" for name in self.children)
+
+    def begin(self, name):
+        with (self.place / f"{name}.log").open("ab") as log:
+            self.children[name] = subprocess.Popen(
+                [str(self.binaries.fabricd), "--config", str(self.file_of(name))],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+
+    def leader(self):
+        value = self.cluster.get("leader")
+        return json.loads(value)["name"] if value else None
+
+    def epoch(self):
+        return int(self.cluster.get("epoch"))
+
+    def _wait_for_answers(self):
+        def answers():
+            try:
+                self.follow()
+                return self.get("/healthz")[0] == 200
+            except OSError:
+                return False
+
+        wait_until(answers, "the leader answers", 60)
+
+    def wait_for(self, name):
+        """Until this one leads and answers; the seconds that it took."""
+        begin = time.monotonic()
+        wait_until(lambda: self.leader() == name, f"{name} leads", 60)
+        wait_until(lambda: "ready: " in self.log_of(name), f"{name} is ready", 60)
+        self._wait_for_answers()
+        return time.monotonic() - begin
+
+    def signal(self, name, what):
+        self.children[name].send_signal(what)
+
+    def alive(self):
+        return any(child.poll() is None for child in self.children.values())
+
+    def end(self):
+        """All managers, in good order: the highest exit code."""
+        for child in self.children.values():
+            if child.poll() is None:
+                child.send_signal(signal.SIGCONT)
+                child.terminate()
+        return max((child.wait(60) for child in self.children.values()), default=0)
+
+    def stop(self):
+        code = self.end()
+        self.cluster.stop()
+        return code
+
+    def kill(self):
+        for child in self.children.values():
+            child.kill()
+            child.wait()
+        self.cluster.stop()
+
+
+class Shared(Fabric):
+    """Members act through HTTP: no host runs."""
+
+    def __init__(self, lab, names=("a", "b"), members=3, quota=None):
+        lab.need(lab.binaries.fabricd)
+        self.cluster = Cluster(lab, members, quota)
+        lab.start_manager = lambda **sections: self._site(lab, names, **sections)
+        super().__init__(lab, guards=True)
+        self.site = self.manager
+
+    def _site(self, lab, names, **sections):
+        site = Site(lab, self.cluster, names, **sections)
+        lab.managers.append(site)
+        return site
+
+    def join(self, group, wait=60_000, hosts=(0, 2)):
+        for rank, host in enumerate(hosts):
+            answer = self.site.request(
+                "POST", f"/api/v1/groups/{group}/members?wait={wait if rank + 1 == len(hosts) else 0}",
+                {"rank": rank, "size": len(hosts), "mac": f"0:00:{host + 1:02x}", "job": JOB},
+            )  # fmt: skip
+        return answer
+
+    def join_until_it_works(self, group):
+        def ready():
+            try:
+                self.site.follow()
+                return self.join(group)[0] == 200
+            except OSError:
+                return False
+
+        wait_until(ready, f"group {group} is ready", 60)
+
+    def trees(self):
+        return {g["name"]: g["trees"] for g in self.site.list("groups")}
+
+
+def test_groups_outlive_a_leader_that_is_killed_and_new_ones_form(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    for n in range(5):
+        assert fabric.join(f"before{n}")[0] == 200
+    before, epoch = fabric.trees(), site.epoch()
+    site.signal("a", signal.SIGKILL)
+    begin = time.monotonic()
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    print(f"{time.monotonic() - begin:.2f} s from kill -9 to a new group that is ready")
+    after = fabric.trees()
+    assert {name: after[name] for name in before} == before, "a group has lost its tree, or has another"
+    assert site.epoch() == epoch + 1
+    assert len({tree for trees in after.values() for tree in map(str, trees)}) == len(after)
+    site.children["a"].wait()
+    site.begin("a")
+    wait_until(lambda: site.log_of("a").count("standby: manager b leads"), "the old leader follows", 60)
+
+
+def test_a_leader_that_ends_hands_over_at_once(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("lasting")[0] == 200
+    begin = time.monotonic()
+    site.signal("a", signal.SIGTERM)
+    assert site.children["a"].wait(60) == 0
+    wait_until(lambda: site.leader() == "b", "the other leads", 60)
+    took = time.monotonic() - begin
+    assert took < 1.9, f"{took:.2f} s: it waited for the lease"
+    site.wait_for("b")
+    fabric.join_until_it_works("lasting")
+
+
+def test_a_leader_that_goes_on_after_a_pause_answers_no_request_that_was_queued(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("demo")[0] == 200
+    old = _UnixConnection(site.socket_of("a"))
+    old.request("GET", "/healthz")
+    assert old.getresponse().read() is not None
+    site.signal("a", signal.SIGSTOP)
+    # In the socket of the old leader, which is not there for it.
+    body = json.dumps({"rank": 0, "size": 2, "mac": "0:00:01", "job": JOB})
+    old.request("POST", "/api/v1/groups/demo/members?wait=0", body, {"Content-Type": "application/json"})
+    site.wait_for("b")
+    assert site.request("DELETE", f"/api/v1/groups/{JOB}/demo")[0] == 202
+    site.signal("a", signal.SIGCONT)
+    try:
+        status = old.getresponse().status
+    except OSError:
+        status = None  # it closed the connection
+    assert status != 200, "it answered for a group that the new leader has deleted"
+    wait_until(lambda: "follows as a standby again" in site.log_of("a"), "the old leader follows", 60)
+    assert site.leader() == "b"
+
+
+def test_a_leader_that_is_cut_off_is_suspended_and_another_takes_over(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("demo")[0] == 200
+    connection = _UnixConnection(site.socket_of("a"))
+    shell("nft add table ip cut; nft 'add chain ip cut out { type filter hook output priority 0; }'; "
+          "nft add rule ip cut out ip daddr 127.0.0.2 drop")
+    wait_until(lambda: "suspended: etcd has not answered" in site.log_of("a"), "it is suspended", 30)
+    connection.request("GET", f"/api/v1/groups/{JOB}/demo")
+    assert connection.getresponse().status == 503
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    shell("nft delete table ip cut")
+    wait_until(lambda: "follows as a standby again" in site.log_of("a"), "the old leader follows", 60)
+    assert "demo" in fabric.trees()
+
+
+def test_without_a_majority_of_etcd_views_are_answered_and_nothing_else(lab):
+    fabric = Shared(lab)
+    site, cluster = fabric.site, fabric.cluster
+    assert fabric.join("demo")[0] == 200
+    epoch = site.epoch()
+    cluster.kill(0)
+    fabric.join_until_it_works("with_two_members")
+    assert site.leader() == "a" and site.epoch() == epoch, "one member of etcd is no reason for a takeover"
+    cluster.kill(1)
+    wait_until(lambda: site.get("/readyz")[0] == 503, "it is suspended", 60)
+    assert site.get("/api/v1/groups")[0] == 200
+    assert site.request("POST", JOBS, {"jobID": "lost"})[0] == 503
+    assert "tributary_manager_suspended 1" in site.get("/metrics")[1]
+    cluster.start(0)
+    cluster.start(1)
+    wait_until(cluster.has_leader, "etcd has a majority", 60)
+    fabric.join_until_it_works("again")
+    assert "demo" in fabric.trees() and site.epoch() <= epoch + 1
+
+
+def test_an_etcd_without_space_refuses_changes_until_it_has_some(lab):
+    fabric = Shared(lab, names=("a",), members=1, quota=16 * 1024 * 1024)
+    site, cluster = fabric.site, fabric.cluster
+    assert fabric.join("demo")[0] == 200
+    number = 0
+    try:
+        while number < 1000:
+            cluster.call("kv/put", {"key": text(f"/filler/{number}"), "value": text("x" * 500_000)})
+            number += 1
+    except OSError:
+        pass  # mvcc: database space exceeded
+    wait_until(lambda: site.request("POST", JOBS, {"jobID": f"lost{time.monotonic()}"})[0] == 503, "it has no space", 30)
+    assert "database space exceeded" in site.get("/readyz")[1]["message"]
+    assert site.get(f"/api/v1/groups/{JOB}/demo")[0] == 200, "what is only read is confirmed all the same"
+    revision = cluster.call("kv/deleterange", {"key": text("/filler/"), "range_end": text("/filler0")})["header"]["revision"]
+    cluster.call("kv/compaction", {"revision": revision})
+    cluster.call("maintenance/defragment", {})
+    cluster.call("maintenance/alarm", {"action": "DEACTIVATE", "alarm": "NOSPACE"})
+    wait_until(lambda: site.get("/readyz")[0] == 200, "there is space again", 60)
+    assert site.request("POST", JOBS, {"jobID": "kept"})[0] == 201
+
+
+def test_two_managers_of_one_name_are_not_possible(lab):
+    fabric = Shared(lab, names=("a",))
+    site = fabric.site
+    second = subprocess.run(
+        [str(lab.binaries.fabricd), "--config", str(site.file_of("a"))],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=60,
+    )
+    assert second.returncode == 1
+    assert "another manager named a runs, at http://a.example:7580" in second.stderr, second.stderr
+    assert fabric.join("demo")[0] == 200
+
+
+def test_records_move_from_etcd_to_a_file_and_back(lab):
+    fabric = Shared(lab, names=("a",))
+    site = fabric.site
+    assert fabric.join("demo")[0] == 200
+    exported = lab.file("fabric.export")
+
+    def store(*words):
+        return lab.run(lab.binaries.ctl, "store", *words)
+
+    code, _, errors = store("export", "--config", site.file_of("a"), "--output", exported)
+    assert code == 0, errors
+    assert exported.stat().st_mode & 0o077 == 0, "it holds tokens"
+    code, _, errors = store("import", "--config", site.file_of("a"), "--replace", exported)
+    assert code == 1 and "manager a leads" in errors, errors
+    assert site.end() == 0
+    one = lab.file("file.toml", f'[store]\nfile = "{lab.place}/moved.db"\n')
+    code, said, errors = store("import", "--config", one, exported)
+    assert code == 0 and "1 group" in said, said + errors
+    code, again, errors = store("export", "--config", one)
+    assert code == 0, errors
+    assert again.splitlines()[1:] == exported.read_text().splitlines()[1:]
+    code, _, errors = store("import", "--config", site.file_of("a"), exported)
+    assert code == 1 and "--replace" in errors, errors
+    epoch = site.epoch()
+    code, _, errors = store("import", "--config", site.file_of("a"), "--replace", exported)
+    assert code == 0, errors
+    site.begin("a")
+    site.wait_for("a")
+    assert "demo" in fabric.trees() and site.epoch() == epoch + 1
