@@ -68,8 +68,10 @@ struct Timing {
 /// The leader's key.
 struct LeaderKey {
   std::string name;
-  std::string instance;               ///< the run of the manager that took it
-  std::vector<std::string> addresses; ///< of its HTTP API
+  std::string instance;                ///< the run of the manager that took it
+  std::vector<std::string> addresses;  ///< of its HTTP API
+  std::vector<std::string> switches{}; ///< where switches reach it
+  std::string peer{};                  ///< where it answers other managers; "": nowhere
   std::uint64_t epoch = 0;
   LeaseId lease = 0;
   Revision created = 0;
@@ -172,6 +174,7 @@ public:
   [[nodiscard]] const std::optional<LeaderKey>& leader() const { return sight_.leader; }
   /// Another manager has this name: where it runs, and since when it is in the way.
   [[nodiscard]] const std::string& name_taken_by() const { return taken_by_; }
+  [[nodiscard]] bool has_entered() const { return entered_; }
   [[nodiscard]] TimeNs name_taken_since() const { return taken_since_; }
 
 private:

@@ -109,8 +109,13 @@ StoreError error_of(const Failure& failure) {
 Member::Member(const MemberSettings& settings)
     : keys_(settings.prefix), settings_(settings), instance_(random_hex(16)),
       election_client_(context_, settings.client), watch_client_(context_, settings.client),
-      write_client_(context_, settings.client), drive_timer_(context_), replica_(keys_),
-      election_(settings.timing, settings.name, instance_, boot_now()) {}
+      write_client_(context_, settings.client), drive_timer_(context_),
+      asks_(context_, [this](election::LeaseId lease) { depose(lease); }), replica_(keys_),
+      election_(settings.timing, settings.name, instance_, boot_now()) {
+  if (settings.peer) {
+    answers_.emplace(context_, *settings.peer, instance_);
+  }
+}
 
 Member::~Member() {
   context_.stop();
@@ -129,7 +134,11 @@ void Member::start() {
 }
 
 ManagerValue Member::self() const {
-  return {.name = settings_.name, .instance = instance_, .addresses = settings_.addresses};
+  return {.name = settings_.name,
+          .instance = instance_,
+          .addresses = settings_.addresses,
+          .switches = settings_.switches,
+          .peer = answers_ ? answers_->place().text() : ""};
 }
 
 // ---- Leadership ----
@@ -232,9 +241,18 @@ std::string Member::status() const {
              : "standby: no manager leads";
 }
 
+bool Member::is_registered() const {
+  const std::scoped_lock lock(mutex_);
+  return election_.has_entered();
+}
+
 void Member::depose(election::LeaseId lease) {
   {
     const std::scoped_lock lock(mutex_);
+    if (leader_ && leader_->lease == lease) {
+      spdlog::warn("manager {} leads, and does not answer any more: its lease is ended",
+                   leader_->name);
+    }
     election_.depose(lease);
   }
   asio::post(context_, [this] { drive_timer_.cancel(); });
@@ -579,9 +597,12 @@ asio::awaitable<void> Member::load_until_complete() {
     }
   }
   works_again();
-  const std::scoped_lock lock(mutex_);
-  managers_ = replica_.managers();
-  leader_ = leader_key(replica_.leader());
+  {
+    const std::scoped_lock lock(mutex_);
+    managers_ = replica_.managers();
+    leader_ = leader_key(replica_.leader());
+  }
+  watch_leader();
 }
 
 asio::awaitable<void> Member::watch() {
@@ -645,7 +666,21 @@ void Member::take(const WatchAnswer& answer) {
   }
   if (wake) {
     drive_timer_.cancel();
+    watch_leader();
   }
+}
+
+void Member::watch_leader() {
+  const std::optional<election::LeaderKey> key = leader();
+  try {
+    if (key && key->instance != instance_ && !key->peer.empty()) {
+      return asks_.follow(key->lease, key->instance,
+                          net::parse_host_port(key->peer, net::Purpose::dial));
+    }
+  } catch (const net::AddressError& wrong) {
+    spdlog::warn("manager {} cannot be asked whether it runs: {}", key->name, wrong.what());
+  }
+  asks_.follow(0, {}, {});
 }
 
 asio::awaitable<void> Member::drive() {

@@ -17,6 +17,8 @@
 //   watch     changes since: the replica is complete up to a few milliseconds ago
 //   drive     the election's calls, one at a time
 //
+// Beside etcd it hears from the leader itself (peer.hpp), and ends its lease when it is dead.
+//
 // A manager that takes the lead is `leads` once its replica is complete up to the takeover. From
 // then on it watches the leader's key alone.
 //
@@ -25,6 +27,7 @@
 
 #include "controlplane/election/election.hpp"
 #include "controlplane/etcd/client.hpp"
+#include "controlplane/etcd/peer.hpp"
 #include "controlplane/etcd/protocol/commit.hpp"
 #include "controlplane/etcd/protocol/replica.hpp"
 #include "controlplane/store/leadership.hpp"
@@ -52,11 +55,16 @@ struct MemberSettings {
   std::string prefix = "/tributary/fabric"; ///< without a slash at the end
   std::string name;                         ///< of this manager, its own among those of the fabric
   std::vector<std::string> addresses;       ///< of its HTTP API, as others reach it
+  std::vector<std::string> switches{};      ///< for switches, as they reach it
+  /// Where it answers other managers; port 0 selects a free one. Absent: they wait for the end of
+  /// its lease.
+  std::optional<net::HostPort> peer{};
   election::Timing timing{};
 };
 
 class Member final : public store::Leadership {
 public:
+  /// Throws net::ListenFailed for the address at which it answers others.
   explicit Member(const MemberSettings& settings);
   ~Member() override;
 
@@ -75,6 +83,9 @@ public:
 
   // ---- a standby ----
 
+  /// Whether its name is its own: another run of this manager, or another manager of its name, is
+  /// away.
+  [[nodiscard]] bool is_registered() const;
   /// Why it can neither follow nor lead, for good.
   [[nodiscard]] std::optional<store::StoreError> failure() const;
   /// For the log and the service manager: "standby: manager a leads with epoch 7".
@@ -121,6 +132,8 @@ private:
   /// One that throws ends the member.
   void spawn(boost::asio::awaitable<void> work);
   void take(const WatchAnswer& answer);
+  /// Asks the manager that leads whether it runs.
+  void watch_leader();
   void fail(store::StoreError error);
   /// Reports a failure that will be tried again, unless it is the last one again.
   void complain(std::string_view doing, const Failure& failure);
@@ -140,6 +153,8 @@ private:
   Client watch_client_;
   Client write_client_;
   boost::asio::steady_timer drive_timer_;
+  std::optional<PeerListener> answers_;
+  PeerAsker asks_;
   Replica replica_;
   std::uint64_t sequence_ = 0; ///< of the last write
   std::string complaint_;

@@ -292,6 +292,8 @@ std::string encode(const ManagerValue& manager) {
       json::object{{"name", manager.name},
                    {"instance", manager.instance},
                    {"addresses", json::array(manager.addresses.begin(), manager.addresses.end())},
+                   {"switches", json::array(manager.switches.begin(), manager.switches.end())},
+                   {"peer", manager.peer},
                    {"epoch", manager.epoch}});
 }
 
@@ -300,9 +302,9 @@ ManagerValue decode_manager(std::string_view text) {
   ManagerValue manager;
   manager.name = json::value_to<std::string>(document.at("name"));
   manager.instance = json::value_to<std::string>(document.at("instance"));
-  for (const json::value& address : document.at("addresses").as_array()) {
-    manager.addresses.push_back(json::value_to<std::string>(address));
-  }
+  manager.addresses = json::value_to<std::vector<std::string>>(document.at("addresses"));
+  manager.switches = json::value_to<std::vector<std::string>>(document.at("switches"));
+  manager.peer = json::value_to<std::string>(document.at("peer"));
   manager.epoch = document.at("epoch").to_number<std::uint64_t>();
   return manager;
 }
@@ -319,6 +321,8 @@ std::optional<election::LeaderKey> leader_key(const std::optional<KeyValue>& key
     leader.name = std::move(value.name);
     leader.instance = std::move(value.instance);
     leader.addresses = std::move(value.addresses);
+    leader.switches = std::move(value.switches);
+    leader.peer = std::move(value.peer);
     leader.epoch = value.epoch;
   } catch (const std::exception&) {
     leader.name = "of another version"; // it leads all the same

@@ -161,8 +161,10 @@ struct LeaseAnswer {
 struct ManagerValue {
   std::string name;
   std::string instance{};
-  std::vector<std::string> addresses{};
-  std::uint64_t epoch = 0; ///< of a leader
+  std::vector<std::string> addresses{}; ///< of its HTTP API
+  std::vector<std::string> switches{};  ///< where switches reach it
+  std::string peer{};                   ///< where it answers other managers; "": nowhere
+  std::uint64_t epoch = 0;              ///< of a leader
 };
 [[nodiscard]] std::string encode(const ManagerValue& manager);
 /// Throws std::exception.
