@@ -197,6 +197,7 @@ template <typename H> constexpr auto request_table() {
     row<H, dry_run_of, &H::rebalance>("POST", "/api/v1/rebalance", no_body, administrator("moving trees is"), reads),
     row<H, none, &H::view_managers>("GET", "/api/v1/managers", no_body, viewer, reads),
     row<H, adopt_request, &H::adopt_fabric>("POST", adoptions_path, body, administrator("taking a fabric over is"), decides),
+    row<H, failover_request, &H::fail_over>("POST", "/api/v1/failovers", body, administrator("changing the leader is"), decides),
     row<H, none, &H::view_routes>("GET", "/api/v1/routes", no_body, viewer, reads),
     row<H, path_request, &H::paths>("GET", "/api/v1/paths", no_body, viewer, reads),
     row<H, limit_of, &H::faults>("GET", "/api/v1/faults", no_body, Who{Who::Is::administrator_or_open_view, "the log of faults is"}, reads),

@@ -266,6 +266,10 @@ AdoptRequest adopt_request(const json::object& body) {
   return {.fabric = *fabric};
 }
 
+FailoverRequest failover_request(const json::object& body) {
+  return {.to = Fields(body).name("to").value_or("")};
+}
+
 DrainRequest drain_request(DrainRequest::Verb verb, const std::string& at, const Target& target) {
   check_name("the switch in the path", at);
   return {.verb = verb, .at = at, .force = flag_of(target, "force")};

@@ -59,6 +59,9 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
 /// {"fabric": "00a1b2c3d4e5f607"}
 [[nodiscard]] AdoptRequest adopt_request(const boost::json::object& body);
 
+/// {"to": "fabric-b"}, or {}
+[[nodiscard]] FailoverRequest failover_request(const boost::json::object& body);
+
 /// From a path.
 [[nodiscard]] TreeNumber tree_number(const std::string& text);
 

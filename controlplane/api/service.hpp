@@ -138,6 +138,11 @@ struct AdoptRequest {
   std::uint64_t fabric = 0;
 };
 
+/// Lets another manager lead.
+struct FailoverRequest {
+  std::string to; ///< its name; "": any that stands by
+};
+
 struct DrainRequest {
   enum class Verb : std::uint8_t { look, drain, undrain };
   Verb verb = Verb::look;

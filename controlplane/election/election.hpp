@@ -26,8 +26,8 @@
 //   is latched: it ends when a read of the leader's key that was begun after it shows the key
 //   unchanged, and the lease lasts. So an answer from before a pause ends nothing.
 //
-// A leader renews only while it makes progress: `progressed` says that its turns continue, `writing`
-// and `wrote` frame its writes. Otherwise its lease ends, and another takes over.
+// A leader renews only while it makes progress: `progressed` says that its turns continue,
+// `writing` and `wrote` frame its writes. Otherwise its lease ends, and another takes over.
 //
 // Pure.
 #pragma once

@@ -34,7 +34,7 @@ public:
 
   void follow(TimeNs now, LeaseId lease);
   void answered(TimeNs now);
-  /// The connection is refused, or somebody else answers there.
+  /// The connection is refused, or another process answers there.
   void refused(TimeNs now);
   [[nodiscard]] bool is_dead(TimeNs now);
   [[nodiscard]] LeaseId lease() const { return lease_; }

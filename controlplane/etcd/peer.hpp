@@ -7,8 +7,8 @@
 //   a byte    ------------------> ten times a second
 //             <------------------ the same byte
 //
-// There is nothing to learn and nothing to change there, so nobody is authenticated. An impostor
-// that answers for a dead leader delays the takeover to the end of the lease.
+// There is nothing to learn and nothing to change there, so callers are not authenticated. An
+// impostor that answers for a dead leader delays the takeover to the end of the lease.
 //
 // Shell: the thread of `context`.
 #pragma once

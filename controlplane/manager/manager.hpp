@@ -111,6 +111,8 @@ struct Settings {
   std::string name = "fabric";
   /// Managers that stand by now; null: none can.
   std::function<std::vector<api::StandbyPlace>()> standbys{};
+  /// Ends this leadership in good order, for the standby of this name; null: none can lead.
+  std::function<void(const std::string& successor)> hand_over{};
   /// Random, new each time the manager starts; 0 when the epoch of this start is not stored.
   std::uint64_t boot = 0;
   /// The job of callers without a token; "": they have none.
@@ -243,6 +245,7 @@ public:
   void report_node(const api::Caller& caller, const api::NodeReport& request, api::Reply reply);
   void view_managers(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
   void adopt_fabric(const api::Caller& caller, const api::AdoptRequest& request, api::Reply reply);
+  void fail_over(const api::Caller& caller, const api::FailoverRequest& request, api::Reply reply);
 
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;

@@ -109,6 +109,12 @@ const Key<Switches> switches_keys[] = {
       .help = "Addresses that switches connect to: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". "
               "TCP needs the three tls keys."},
      [](Switches& s, const Value& v) { s.listen = texts(v); }},
+    {{.name = "advertise",
+      .type = Texts{0, 16, longest_address},
+      .sample = "[\"fabric-a.example:7581\"]",
+      .help = "Addresses of this manager as switches have them in their lists: other managers send "
+              "switches here while this one leads."},
+     [](Switches& s, const Value& v) { s.advertise = texts(v); }},
     {{.name = "tls_ca",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabric-ca.pem\"",
@@ -190,6 +196,13 @@ const Key<Store> store_keys[] = {
       .help = "Lease of the manager that leads, in full seconds. Another one takes over at the "
               "latest when it has ended."},
      [](Store& s, const Value& v) { s.lease = millis(v); }},
+    {{.name = "peer",
+      .type = Text{longest_address},
+      .sample = "\"fabric-a.example:7582\"",
+      .help = "Address of this machine, \"HOST:PORT\", at which this manager answers the others "
+              "that ask whether it runs. Absent: another one takes over only when the lease has "
+              "ended."},
+     [](Store& s, const Value& v) { s.peer = text(v); }},
 };
 
 const Key<Groups> groups_keys[] = {
@@ -556,6 +569,13 @@ void check_store(Config& config, const configuration::SectionReader& reader,
   if (store.etcd.empty()) {
     return;
   }
+  if (!store.peer.empty()) {
+    try {
+      store.peer_place = net::parse_host_port(store.peer, net::Purpose::dial);
+    } catch (const net::AddressError& error) {
+      findings.add(reader.line("peer"), reader.path("peer"), "{}", error.what());
+    }
+  }
   if (config.manager.name == Manager{}.name) {
     findings.add(reader.line("etcd"), reader.path("etcd"),
                  "several managers may share an etcd; give each its own manager.name");
@@ -718,8 +738,11 @@ std::vector<std::string> warnings(const Config& config) {
     }
   }
   if (!config.store.etcd.empty() && config.rest.advertise.empty()) {
-    found.emplace_back("rest.advertise is missing: other managers cannot reach this one, and "
-                       "replace it only when its lease has ended");
+    found.emplace_back("rest.advertise is missing: standbys cannot send clients to this manager");
+  }
+  if (!config.store.etcd.empty() && config.store.peer.empty()) {
+    found.emplace_back("store.peer is missing: when this manager dies, another one takes over only "
+                       "when its lease has ended");
   }
   for (const net::Address& address : config.rest.addresses) {
     if (!address.is_local() && config.rest.tls_certificate.empty()) {

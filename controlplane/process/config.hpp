@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Rest {
 struct Switches {
   std::vector<std::string> listen = {"unix:/run/tributary/switches.sock"};
   std::vector<net::Address> addresses; ///< those of `listen`
+  std::vector<std::string> advertise;
   std::string tls_ca;
   std::string tls_certificate;
   std::string tls_key;
@@ -54,6 +56,8 @@ struct Store {
   std::string etcd_user;
   std::string etcd_password_file;
   std::chrono::milliseconds lease{3000};
+  std::string peer;
+  std::optional<net::HostPort> peer_place; ///< of `peer`
 };
 
 struct Groups {

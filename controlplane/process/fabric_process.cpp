@@ -1,13 +1,12 @@
 #include "controlplane/process/fabric_process.hpp"
 
-#include "controlplane/process/descriptors.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/listening.hpp"
 #include "controlplane/store/store_error.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
-#include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -122,7 +121,8 @@ std::uint64_t random_number() {
   return number | 1U;
 }
 
-manager::Settings manager_settings(const Config& config, store::Store& store) {
+manager::Settings manager_settings(const Config& config, store::Store& store,
+                                   std::function<void(const std::string&)> hand_over) {
   manager::Settings settings;
   settings.store_failure = store.failure();
   settings.confirms = !config.store.etcd.empty();
@@ -136,6 +136,7 @@ manager::Settings manager_settings(const Config& config, store::Store& store) {
     }
     return standbys;
   };
+  settings.hand_over = std::move(hand_over);
   settings.boot = store.failure().empty() ? random_number() : 0;
   settings.open_job = config.manager.open_job;
   settings.open_view = config.manager.open_view;
@@ -154,44 +155,18 @@ manager::Settings manager_settings(const Config& config, store::Store& store) {
   return settings;
 }
 
-rest::Settings rest_settings(const Rest& config) {
-  rest::Settings settings;
-  settings.limits.connections = descriptors_for_http(service::raise_descriptor_limit());
-  settings.listen = config.listen;
-  settings.tls_certificate = config.tls_certificate;
-  settings.tls_key = config.tls_key;
-  settings.tls_ca = config.tls_ca;
-  settings.administrator_token = administrator_token(config);
-  return settings;
-}
-
-southbound::ChannelServerSettings channel_settings(const Config& config) {
-  southbound::ChannelServerSettings settings;
-  settings.max_connections = descriptors_for_switches(service::raise_descriptor_limit());
-  settings.sessions.manager = config.manager.name;
-  settings.sessions.keepalive = config.switches.keepalive;
-  settings.sessions.statistics = config.switches.statistics;
-  return settings;
-}
-
 } // namespace
 
 FabricProcess::FabricProcess(const Config& config, std::unique_ptr<store::Store> store,
                              bool keeps_log_level)
     : config_(config), keeps_log_level_(keeps_log_level),
       signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(std::move(store)),
-      manager_(manager_settings(config, *store_), *this, fill_randomly, store_->load_sound()),
+      manager_(manager_settings(config, *store_,
+                                [this](const std::string& successor) { hand_over(successor); }),
+               *this, fill_randomly, store_->load_sound()),
       channels_(context_, manager_.switches(), channel_settings(config)),
       rest_(context_, rest_settings(config.rest), manager_) {
-  for (const net::Address& address : config.switches.addresses) {
-    if (address.is_unix()) {
-      channels_.listen_unix(address.path);
-    } else {
-      channels_.listen_tcp(address.tcp,
-                           net::TlsFiles{config.switches.tls_ca, config.switches.tls_certificate,
-                                         config.switches.tls_key});
-    }
-  }
+  listen(channels_, config.switches);
 }
 
 FabricProcess::~FabricProcess() { store_->leadership().follow({}); }
@@ -235,11 +210,13 @@ bool FabricProcess::follow_leadership() {
 
 /// Ends the loop as it stands: answers that are ready are not sent, and all connections close.
 void FabricProcess::step_down(const std::string& why) {
-  if (end_ == End::stopped) {
-    spdlog::error("this manager does not lead any more: {}", why);
-    end_ = End::stepped_down;
-    context_.stop();
+  if (end_ == End::stepped_down) {
+    return;
   }
+  spdlog::error("this manager does not lead any more: {}", why);
+  // Asked to end meanwhile, it ends, and does not stand by.
+  end_ = is_finishing_ && end_ == End::stopped ? End::stopped : End::stepped_down;
+  context_.stop();
 }
 
 asio::awaitable<void> FabricProcess::beat() {
@@ -328,29 +305,45 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
     spdlog::info("signal {}: stopping; switches keep what they have",
                  signal == SIGTERM ? "SIGTERM" : "SIGINT");
     static_cast<void>(service::notify_service_manager("STOPPING=1"));
-    rest_.stop();
-    store_->leadership().ends_within(ending_limit);
-    const auto suspended_until = std::chrono::steady_clock::now() + ending_limit;
-    // A manager that is suspended answers nothing, and its clients are not waited for.
-    while (rest_.connection_count() > 0 && (standing_ == store::Standing::leads ||
-                                            std::chrono::steady_clock::now() < suspended_until)) {
-      deadline_.expires_after(std::chrono::milliseconds(10));
-      co_await deadline_.async_wait(as_result);
-      manager_.reconcile();
-    }
-    channels_.stop();
-    asio::post(store_thread_, [this, waits = manager_.what_waits()] {
-      try {
-        store_->apply(waits);
-      } catch (const store::StoreError& e) {
-        spdlog::error("the last changes are not stored: {}", e.what());
-      }
-      store_->leadership().resign({});
-    });
-    store_thread_.join();
-    context_.stop();
+    end_ = End::stopped;
+    co_await finish({});
     co_return;
   }
+}
+
+void FabricProcess::hand_over(const std::string& successor) {
+  if (std::exchange(end_, End::handed_over) == End::stopped && !is_finishing_) {
+    asio::post(context_,
+               [this, successor] { asio::co_spawn(context_, finish(successor), asio::detached); });
+  }
+}
+
+/// Answers what was asked, stores what waits, and gives up the lead for this manager; "": any.
+asio::awaitable<void> FabricProcess::finish(std::string successor) {
+  if (std::exchange(is_finishing_, true)) {
+    co_return; // a signal during a change of leader: `end_` says what follows
+  }
+  rest_.stop();
+  store_->leadership().ends_within(ending_limit);
+  const auto suspended_until = std::chrono::steady_clock::now() + ending_limit;
+  // A manager that is suspended answers nothing, and its clients are not waited for.
+  while (rest_.connection_count() > 0 && (standing_ == store::Standing::leads ||
+                                          std::chrono::steady_clock::now() < suspended_until)) {
+    deadline_.expires_after(std::chrono::milliseconds(10));
+    co_await deadline_.async_wait(as_result);
+    manager_.reconcile();
+  }
+  channels_.stop();
+  asio::post(store_thread_, [this, waits = manager_.what_waits(), successor] {
+    try {
+      store_->apply(waits);
+    } catch (const store::StoreError& e) {
+      spdlog::error("the last changes are not stored: {}", e.what());
+    }
+    store_->leadership().resign(successor);
+  });
+  store_thread_.join();
+  context_.stop();
 }
 
 asio::awaitable<void> FabricProcess::watch_store() {

@@ -42,6 +42,7 @@ public:
 
   enum class End : std::uint8_t {
     stopped,      ///< by SIGTERM or SIGINT
+    handed_over,  ///< to another manager, as the operator asked
     stepped_down, ///< another manager leads; nothing was answered since that was noticed
   };
   End run();
@@ -64,6 +65,9 @@ private:
   /// Suspends, resumes or ends the manager as its leadership says. False when it is over.
   bool follow_leadership();
   void step_down(const std::string& why);
+  /// The operator wants another manager to lead.
+  void hand_over(const std::string& successor);
+  boost::asio::awaitable<void> finish(std::string successor);
   /// Says that turns go on, and notices a suspension that no event shows.
   boost::asio::awaitable<void> beat();
   void follow_events();
@@ -84,6 +88,7 @@ private:
   bool reconcile_requested_ = false;
   store::Standing standing_ = store::Standing::leads;
   End end_ = End::stopped;
+  bool is_finishing_ = false;
   StoreWatch store_watch_;
   std::unique_ptr<store::Store> store_;
   manager::Manager manager_;

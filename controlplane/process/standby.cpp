@@ -3,6 +3,8 @@
 #include "controlplane/etcd/store.hpp"
 #include "controlplane/process/fabric_process.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/listening.hpp"
+#include "controlplane/standby/standby.hpp"
 #include "lib/service/notify.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -16,6 +18,8 @@
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace tributary::fabricd {
@@ -24,8 +28,9 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// How often a standby looks who leads, for the log and the service manager.
-constexpr std::chrono::seconds status_interval{1};
+/// How often a standby looks who leads, for the log and the service manager, and whether its name
+/// is its own.
+constexpr std::chrono::milliseconds look_interval{100};
 
 etcd::MemberSettings member_settings(const Config& config) {
   const Store& store = config.store;
@@ -34,27 +39,33 @@ etcd::MemberSettings member_settings(const Config& config) {
   settings.prefix = store.etcd_prefix;
   settings.name = config.manager.name;
   settings.addresses = config.rest.advertise;
+  settings.switches = config.switches.advertise;
+  settings.peer = store.peer_place;
   settings.timing.lease_ns =
       static_cast<std::uint64_t>(std::chrono::nanoseconds(store.lease).count());
   return settings;
 }
 
-/// The wait of one standby.
+/// The wait of one standby. Once it is known to be the only manager of its name, it listens where
+/// it will as the leader, and tells clients and switches who leads.
 class Wait {
 public:
-  explicit Wait(etcd::Member& member)
-      : member_(member), signals_(context_, SIGTERM, SIGINT, SIGHUP), timer_(context_) {
+  Wait(etcd::Member& member, const Config& config)
+      : member_(member), config_(config), signals_(context_, SIGTERM, SIGINT, SIGHUP),
+        timer_(context_),
+        answers_(
+            config.manager.name, [this] { return who_leads(); }, manager::Manager::all_routes()) {
     member_.follow([this] { asio::post(context_, [this] { look(); }); });
   }
   ~Wait() { member_.follow({}); }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
 
-  /// False when a signal has ended it. Throws store::StoreError when the member can never lead.
+  /// False when a signal has ended it. Throws store::StoreError when the member can never lead, and
+  /// std::runtime_error when it cannot listen.
   bool until_it_leads() {
     wait_for_signals();
-    say_status();
-    look();
+    look_and_wait();
     context_.run();
     if (const auto failure = member_.failure()) {
       throw *failure;
@@ -66,8 +77,24 @@ private:
   void look() {
     const store::Standing standing = member_.standing();
     if (standing != store::Standing::standby) {
-      context_.stop();
+      return context_.stop();
     }
+    if (!rest_ && member_.is_registered()) {
+      channels_.emplace(context_, answers_, channel_settings(config_));
+      listen(*channels_, config_.switches);
+      rest_.emplace(context_, rest_settings(config_.rest), answers_);
+    }
+  }
+  [[nodiscard]] std::optional<standby::LeaderPlace> who_leads() const {
+    const std::optional<election::LeaderKey> leader = member_.leader();
+    if (!leader) {
+      return std::nullopt;
+    }
+    const auto first = [](const std::vector<std::string>& addresses) {
+      return addresses.empty() ? std::string() : addresses.front();
+    };
+    return standby::LeaderPlace{
+        .name = leader->name, .url = first(leader->addresses), .switches = first(leader->switches)};
   }
   void wait_for_signals() {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
@@ -84,7 +111,7 @@ private:
       context_.stop();
     });
   }
-  void say_status() {
+  void look_and_wait() {
     if (std::string status = member_.status(); status != status_) {
       status_ = std::move(status);
       spdlog::info("{}", status_);
@@ -92,18 +119,22 @@ private:
           service::notify_service_manager(fmt::format("READY=1\nSTATUS={}", status_)));
     }
     look();
-    timer_.expires_after(status_interval);
+    timer_.expires_after(look_interval);
     timer_.async_wait([this](const boost::system::error_code& error) {
       if (!error) {
-        say_status();
+        look_and_wait();
       }
     });
   }
 
   etcd::Member& member_;
+  const Config& config_;
   asio::io_context context_{1};
   asio::signal_set signals_;
   asio::steady_timer timer_;
+  standby::Standby answers_;
+  std::optional<southbound::ChannelServer> channels_;
+  std::optional<rest::Server> rest_;
   std::string status_;
   bool is_stopped_ = false;
 };
@@ -117,11 +148,13 @@ void run_with_etcd(const Config& config, bool keeps_log_level) {
   Config current = config;
   for (;;) {
     etcd::Member member(member_settings(current));
-    Wait wait(member);
-    member.start();
-    if (!wait.until_it_leads()) {
-      return;
-    }
+    {
+      Wait wait(member, current);
+      member.start();
+      if (!wait.until_it_leads()) {
+        return;
+      }
+    } // it listens no more
     if (member.standing() == store::Standing::over) {
       continue;
     }

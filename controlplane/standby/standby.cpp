@@ -10,8 +10,8 @@ namespace tributary::standby {
 
 std::string Standby::not_leading_because() {
   const std::optional<LeaderPlace> leader = who_leads_();
-  return leader ? fmt::format("this manager, \"{}\", stands by; \"{}\" leads, at {}", name_,
-                              leader->name, leader->url)
+  return leader ? fmt::format("this manager, \"{}\", stands by; \"{}\" leads{}", name_,
+                              leader->name, leader->url.empty() ? "" : ", at " + leader->url)
                 : fmt::format("this manager, \"{}\", stands by; no manager leads now", name_);
 }
 

@@ -2,8 +2,8 @@
 //
 // While a deadline is pending, the manager wants to be called every `beat_ns`. If the gap exceeds
 // `longest_turn_ns`, it was stopped, or a write hung, and no client could reach it: such a gap
-// counts for no lease, time limit or answer. Nor does the time in which the manager is suspended and
-// refuses its clients.
+// counts for no lease, time limit or answer. Nor does the time in which the manager is suspended
+// and refuses its clients.
 //
 //   clock.now()                          in everything that changes state: notices a pause
 //   clock.time()                         the same for const queries

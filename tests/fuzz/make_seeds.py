@@ -211,6 +211,7 @@ def rest_seeds():
     yield "renew_lease", request(PUT, groups + "/j1/demo/members/3/lease")
     yield "routes", request(GET, "/api/v1/routes")
     yield "managers", request(GET, "/api/v1/managers")
+    yield "failover", request(POST, "/api/v1/failovers", '{"to":"fabric-b"}')
     yield "adopt", request(POST, "/api/v1/adoptions", '{"fabric":"00a1b2c3d4e5f607"}')
     yield "paths", request(GET, "/api/v1/paths?from=h0&to=65792")
     yield "faults", request(GET, "/api/v1/faults?limit=10000")

@@ -29,7 +29,8 @@ namespace tributary::etcd::protocol {
 struct Limits {
   /// Two of etcd's 128 are the manager's own.
   std::size_t operations = 126;
-  /// Bytes of keys and values, with some for each operation; etcd's limit is 1.5 MiB for the whole request.
+  /// Bytes of keys and values, with some for each operation; etcd's limit is 1.5 MiB for the whole
+  /// request.
   std::size_t bytes = 1'400'000;
 };
 

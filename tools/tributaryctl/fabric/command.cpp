@@ -210,6 +210,18 @@ void add_adopt(CLI::App& fabric, FabricCommand& command) {
                 "  tributaryctl fabric adopt 00a1b2c3d4e5f607");
 }
 
+void add_failover(CLI::App& fabric, FabricCommand& command) {
+  auto* const failover = add(fabric, command, "failover",
+                             "Lets another manager lead (administrators)", Verb::failover);
+  failover->add_option("--to", command.name, "The one that is to lead; without: any that stands by")
+      ->type_name("NAME");
+  failover->footer("The leader answers what it was asked, stores everything, and stands by from "
+                   "then on.\n\n"
+                   "Examples:\n"
+                   "  tributaryctl fabric show managers            those that stand by\n"
+                   "  tributaryctl fabric failover --to fabric-b");
+}
+
 void add_route(CLI::App& fabric, FabricCommand& command) {
   auto* const route = add(fabric, command, "route",
                           "Computes trees on a model of a fabric; needs no manager", Verb::route);
@@ -255,6 +267,7 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   add_rebalance(*fabric, command);
   add_drain(*fabric, command);
   add_adopt(*fabric, command);
+  add_failover(*fabric, command);
   add_route(*fabric, command);
   fabric->footer("On the manager's Unix socket, root and its own user need no token.\n\n"
                  "Examples:\n"

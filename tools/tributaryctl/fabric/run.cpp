@@ -317,6 +317,20 @@ int adopt(ManagerClient& manager, const FabricCommand& command, bool as_json) {
   return exit_success;
 }
 
+int failover(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  json::object body;
+  if (!command.name.empty()) {
+    body["to"] = command.name;
+  }
+  const Answer answer = manager.post("/api/v1/failovers", body);
+  throw_unless_done(answer, "changing the leader");
+  const Entry entry(answer.body);
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : fmt::format("manager {} gives the lead up for {}\n",
+                                         entry.text("from"), entry.text("to")));
+  return exit_success;
+}
+
 int ask_manager(const FabricCommand& command, bool as_json) {
   const manager_client::ClientSettings settings = settings_of(command);
   ManagerClient manager(settings);
@@ -336,6 +350,7 @@ int ask_manager(const FabricCommand& command, bool as_json) {
   case Verb::drain:
   case Verb::undrain: return drain(manager, command, as_json);
   case Verb::adopt: return adopt(manager, command, as_json);
+  case Verb::failover: return failover(manager, command, as_json);
   case Verb::route: break;
   }
   return exit_success;

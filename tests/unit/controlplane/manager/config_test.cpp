@@ -105,9 +105,14 @@ TEST(config, an_etcd_that_managers_share_needs_names_of_managers_and_what_goes_t
   EXPECT_THAT(error_of(name + "etcd_prefix = \"fabric/\"\n"), HasSubstr("not a prefix"));
   EXPECT_THAT(error_of(name + "etcd_key = \"k\"\n"), HasSubstr("go together"));
   EXPECT_THAT(error_of(name + "etcd_user = \"u\"\n"), HasSubstr("go together"));
-  EXPECT_THAT(warnings(config), testing::ElementsAre(HasSubstr("rest.advertise is missing")));
+  EXPECT_THAT(error_of(name + "peer = \"a.example\"\n"), HasSubstr("'store.peer'"));
+  EXPECT_EQ(parse_text(name + "peer = \"a:7582\"\n", "f.toml").store.peer_place,
+            (net::HostPort{"a", 7582}));
+  EXPECT_THAT(warnings(config), testing::ElementsAre(HasSubstr("rest.advertise is missing"),
+                                                     HasSubstr("store.peer is missing")));
   EXPECT_THAT(warnings(parse_text("[manager]\nname = \"a\"\n[rest]\nadvertise = [\"https://a\"]\n"
-                                  "[store]\netcd = [\"http://e\", \"http://127.0.0.1\"]\n",
+                                  "[store]\netcd = [\"http://e\", \"http://127.0.0.1\"]\n"
+                                  "peer = \"a:7582\"\n",
                                   "f.toml")),
               testing::ElementsAre(HasSubstr("store.etcd http://e:2379")));
 }

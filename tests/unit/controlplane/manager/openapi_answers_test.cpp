@@ -265,6 +265,29 @@ TEST(openapi, says_what_is_answered_about_other_managers) {
   expect_documented("post", "/api/v1/adoptions", leads);
 }
 
+TEST(openapi, says_what_is_answered_about_a_change_of_leader) {
+  for (const bool has_standby : {false, true}) {
+    Settings settings;
+    std::string successor;
+    settings.standbys = [&] {
+      return has_standby ? std::vector<api::StandbyPlace>{{"b", {"https://b"}}, {"c", {}}}
+                         : std::vector<api::StandbyPlace>{};
+    };
+    settings.hand_over = [&](const std::string& to) { successor = to; };
+    World world{settings};
+    for (const char* const to : {"", "c", "d"}) {
+      successor.clear();
+      Given given;
+      world.manager->ask<&Manager::fail_over>(administrator, {.to = to}, given.reply());
+      world.reconcile();
+      expect_documented("post", "/api/v1/failovers", given);
+      const bool is_known = std::string_view(to) != "d";
+      EXPECT_EQ(given->status, has_standby ? is_known ? 202U : 404U : 409U) << to;
+      EXPECT_EQ(successor, !has_standby || !is_known ? "" : *to == '\0' ? "b" : to);
+    }
+  }
+}
+
 TEST(openapi, says_what_is_answered_about_rdma) {
   World world;
   world.connect_star("a", 8);

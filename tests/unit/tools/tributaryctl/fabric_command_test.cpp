@@ -62,6 +62,13 @@ TEST(fabric_command, adopt) {
   EXPECT_EQ(fabric_of({"show", "managers"}).what, "managers");
 }
 
+TEST(fabric_command, failover) {
+  EXPECT_EQ(fabric_of({"failover"}).verb, Verb::failover);
+  EXPECT_EQ(fabric_of({"failover"}).name, "");
+  EXPECT_EQ(fabric_of({"failover", "--to", "fabric-b"}).name, "fabric-b");
+  EXPECT_THAT(refused({"failover", "--to"}), HasSubstr("--to"));
+}
+
 TEST(fabric_command, drain_and_undrain) {
   const FabricCommand plain = fabric_of({"drain", "spine3"});
   EXPECT_EQ(plain.verb, Verb::drain);

@@ -355,6 +355,15 @@ TEST_F(RunFabric, adopts_a_fabric) {
   EXPECT_THAT(output(made, true), HasSubstr("\"epoch\":42"));
 }
 
+TEST_F(RunFabric, lets_another_manager_lead) {
+  FabricCommand made = command(Verb::failover);
+  answers(R"({"from":"a","to":"b"})", 202);
+  EXPECT_EQ(output(made), "manager a gives the lead up for b\n");
+  made.name = "b";
+  answers(R"({"from":"a","to":"b"})", 202);
+  EXPECT_THAT(output(made, true), HasSubstr("\"to\":\"b\""));
+}
+
 TEST_F(RunFabric, drains_and_says_when_it_is_safe) {
   FabricCommand made = command(Verb::drain);
   made.name = "spine 3";
