@@ -1,6 +1,7 @@
-"""Managers that share an etcd, with a real cluster of three: the leader is killed, stopped and cut off,
-etcd loses members, its majority and its space. Links lead to the sockets of the manager that leads, as
-an address would that moves with it."""
+"""Managers that share an etcd, with a real cluster of three: the leader is killed, stopped, cut off and
+changed, etcd loses members, its majority and its space. Switches have a list of the managers; for
+requests of the tests a link leads to the socket of the manager that leads, as an address would that
+moves with it."""
 
 import base64
 import json
@@ -16,7 +17,7 @@ from test_fabric_manager import JOB, Fabric
 from tributary.cases import Skip
 from tributary.manager import Manager, _UnixConnection
 from tributary.network import shell, wait_until
-from tributary.switch import section_text
+from tributary.switch import Config, section_text
 
 UNPACKED = Path(__file__).resolve().parents[2] / "build-peers"
 JOBS = "/fabric/collectives/jobs"
@@ -103,16 +104,16 @@ class Site(Manager):
         self.place = Path(lab.place)
         self.socket = self.place / "fabricd.sock"
         self.url = f"unix:{self.socket}"
-        self.switches_address = f"unix:{self.place}/switches-of-site.sock"
         self.names, self.children = names, {}
+        self.switches_address = self.switches_of(names[0])
         self.file = self.file_of(names[0])
-        for name in names:
+        for number, name in enumerate(names):
             host = "127.0.0.2" if name == "a" else "127.0.0.1"
             tables = {
                 "manager": {"name": name},
-                "rest": {"listen": [f"unix:{self.socket_of(name)}"], "advertise": [f"http://{name}.example:7580"]},
-                "switches": {"listen": [f"unix:{self.socket_of(name)}-switches"]},
-                "store": {"etcd": cluster.urls(host), "lease_ms": 2000},
+                "rest": {"listen": [self.address_of(name)], "advertise": [self.address_of(name)]},
+                "switches": {"listen": [self.switches_of(name)], "advertise": [self.switches_of(name)]},
+                "store": {"etcd": cluster.urls(host), "lease_ms": 2000, "peer": f"127.0.0.1:{17582 + number}"},
             }
             for table, values in sections.items():
                 tables.setdefault(table, {}).update(values)
@@ -133,13 +134,29 @@ class Site(Manager):
     def socket_of(self, name):
         return self.place / f"{name}.sock"
 
+    def address_of(self, name):
+        return f"unix:{self.socket_of(name)}"
+
+    def switches_of(self, name):
+        return f"unix:{self.place}/{name}-switches.sock"
+
+    def addresses(self):
+        return ",".join(map(self.address_of, reversed(self.names)))
+
     def follow(self):
-        """The links lead to the manager that leads."""
+        """The link leads to the manager that leads."""
         if name := self.leader():
-            for link, end in ((self.socket, ""), (Path(self.switches_address.removeprefix("unix:")), "-switches")):
-                new = link.with_suffix(".new")
-                new.symlink_to(f"{self.socket_of(name)}{end}")
-                new.replace(link)
+            new = self.socket.with_suffix(".new")
+            new.unlink(missing_ok=True)
+            new.symlink_to(self.socket_of(name))
+            new.replace(self.socket)
+
+    def ask(self, name, path):
+        """This manager, whether it leads or not: status and body."""
+        connection = _UnixConnection(self.socket_of(name))
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
 
     def log_of(self, name):
         return (self.place / f"{name}.log").read_text(encoding="utf-8", errors="replace")
@@ -165,7 +182,7 @@ class Site(Manager):
         def answers():
             try:
                 self.follow()
-                return self.get("/healthz")[0] == 200
+                return self.get("/leader")[0] == 200
             except OSError:
                 return False
 
@@ -208,11 +225,12 @@ class Site(Manager):
 class Shared(Fabric):
     """Members act through HTTP: no host runs."""
 
-    def __init__(self, lab, names=("a", "b"), members=3, quota=None):
+    def __init__(self, lab, names=("a", "b"), members=3, quota=None, **sections):
         lab.need(lab.binaries.fabricd)
         self.cluster = Cluster(lab, members, quota)
-        lab.start_manager = lambda **sections: self._site(lab, names, **sections)
-        super().__init__(lab, guards=True)
+        lab.start_manager = lambda **tables: self._site(lab, names, **tables)
+        further = [f"unix:{lab.place}/{name}-switches.sock" for name in names[1:]]
+        super().__init__(lab, guards=True, also=further, **sections)
         self.site = self.manager
 
     def _site(self, lab, names, **sections):
@@ -260,6 +278,74 @@ def test_groups_outlive_a_leader_that_is_killed_and_new_ones_form(lab):
     site.children["a"].wait()
     site.begin("a")
     wait_until(lambda: site.log_of("a").count("standby: manager b leads"), "the old leader follows", 60)
+
+
+def replaced_without_its_lease(lab, sign):
+    fabric = Shared(lab, store={"lease_ms": 60_000})
+    site = fabric.site
+    assert fabric.join("before")[0] == 200
+    begin = time.monotonic()
+    site.signal("a", sign)
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    took = time.monotonic() - begin
+    print(f"{took:.2f} s from {sign.name} to a new group that is ready")
+    assert took < 30, "it waited for the lease"
+    assert "does not answer any more: its lease is ended" in site.log_of("b")
+    assert "before" in fabric.trees()
+
+
+def test_a_leader_that_is_dead_is_replaced_long_before_its_lease_ends(lab):
+    replaced_without_its_lease(lab, signal.SIGKILL)
+
+
+def test_a_leader_that_is_silent_is_replaced_long_before_its_lease_ends(lab):
+    replaced_without_its_lease(lab, signal.SIGSTOP)
+
+
+def test_a_standby_sends_clients_and_switches_to_the_leader(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    wait_until(lambda: site.socket_of("b").exists(), "the standby listens", 60)
+    status, body = site.ask("b", "/api/v1/groups")
+    assert (status, body["leader"]) == (421, site.address_of("a")), body
+    assert '"b", stands by; "a" leads' in body["message"]
+    assert site.ask("b", "/leader")[0] == 421 and site.ask("a", "/leader")[0] == 200
+    assert site.ask("b", "/readyz")[0] == 503
+    done = lab.run(lab.binaries.ctl, "fabric", "--manager", site.addresses(), "show", "managers", "--json")
+    assert done[0] == 0, done
+    shown = {one["name"]: one["role"] for one in json.loads(done[1])["managers"]}
+    assert shown == {"a": "leader", "b": "standby"}
+    fabric.finish(fabric.start_hosts("through", 20, manager=site.addresses()))
+    # A switch that asks the standby first.
+    config = Config(lab.place / "lone.sock", {"address": [site.switches_of("b"), site.switches_of("a")]})
+    config.switch("lone").port("p", kind="null")
+    lab.start(config, name="lone")
+    wait_until(lambda: any(s["name"] == "lone" for s in site.list("switches")), "the leader has the switch", 30)
+
+
+def test_the_operator_changes_the_leader_and_no_request_is_lost(lab):
+    fabric = Shared(lab)
+    site, epoch = fabric.site, fabric.site.epoch()
+    assert fabric.join("lasting")[0] == 200
+    trees = fabric.trees()
+    assert site.request("POST", "/api/v1/failovers", {"to": "c"})[0] == 404
+
+    def fail_over(*words):
+        return lab.run(lab.binaries.ctl, "fabric", "--manager", site.addresses(), "failover", *words)
+
+    for number, (old, new, words) in enumerate((("a", "b", ("--to", "b")), ("b", "a", ()))):
+        wait_until(lambda new=new: new in {one["name"] for one in site.get("/api/v1/managers")[1]["managers"]},
+                   "it stands by", 60)
+        joins = fabric.start_hosts(f"group{number}", 20, manager=site.addresses())
+        code, said, errors = fail_over(*words)
+        assert code == 0 and f"manager {old} gives the lead up for {new}" in said, said + errors
+        wait_until(lambda new=new: site.leader() == new, f"{new} leads", 60)
+        site._wait_for_answers()
+        fabric.finish(joins)
+        wait_until(lambda old=old, new=new: f"standby: manager {new} leads" in site.log_of(old), "the other follows", 60)
+        assert fabric.trees()["lasting"] == trees["lasting"]
+    assert site.epoch() == epoch + 2
 
 
 def test_a_leader_that_ends_hands_over_at_once(lab):
@@ -366,7 +452,7 @@ def test_two_managers_of_one_name_are_not_possible(lab):
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=60,
     )
     assert second.returncode == 1
-    assert "another manager named a runs, at http://a.example:7580" in second.stderr, second.stderr
+    assert f"another manager named a runs, at {site.address_of('a')}" in second.stderr, second.stderr
     assert fabric.join("demo")[0] == 200
 
 
