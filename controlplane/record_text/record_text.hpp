@@ -63,7 +63,7 @@ public:
   void apply(const Operation& operation);
   void clear() { records_.clear(); }
   [[nodiscard]] std::size_t size() const { return records_.size(); }
-  /// With `set_aside` and `topology_is_damaged`. The epoch is that of the LeadRecord, 0 without one,
+  /// With `set_aside` and `topology_is_damaged`. The epoch is the LeadRecord's, 0 without one,
   /// and the caller's to set, as the fabric is.
   [[nodiscard]] records::Snapshot snapshot() const;
   [[nodiscard]] std::vector<std::string> keys() const;

@@ -60,7 +60,8 @@ public:
   [[nodiscard]] virtual Standing standing() const = 0;
   /// Why it is suspended or over; "" otherwise.
   [[nodiscard]] virtual std::string reason() const = 0;
-  /// The epoch of its own leadership; constant while it lasts, and higher than of all before. 0: none yet.
+  /// The epoch of its own leadership; constant while it lasts, and higher than of all before. 0:
+  /// none yet.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
 
   /// Replaces the previous function. It is called on a thread of the leadership, and has to return

@@ -4,8 +4,8 @@
 // With several addresses, those of the leader and its standbys, they are dialled in turn, each with
 // its own limit; after a channel the one behind it, so that a manager that was silent is not the
 // next one. If a name has several addresses, the one behind the one that rejected the switch is
-// the next of them. A manager that rejects the switch and names the leader's address is followed by that
-// one, if it is among them.
+// the next of them. A manager that rejects the switch and names the leader's address is followed by
+// that one, if it is among them.
 //
 //   Channel channel(context, settings, "leaf0", user);
 //   channel.start();

@@ -318,8 +318,8 @@ public:
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
   bool store_is_full = false;
-  std::uint64_t store_takes_ns = 0; ///< of each write, in which nothing else is done
-  std::optional<int> full_after;    ///< this many more writes
+  std::uint64_t store_takes_ns = 0;       ///< of each write, in which nothing else is done
+  std::optional<int> full_after;          ///< this many more writes
   std::optional<store::SqliteStore> disk; ///< also receives changes, if set
   std::size_t stored = 0;
   std::vector<std::string> log; ///< sent messages, in order
