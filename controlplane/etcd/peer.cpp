@@ -1,6 +1,7 @@
 #include "controlplane/etcd/peer.hpp"
 
 #include "lib/net/as_result.hpp"
+#include "lib/net/serve_each.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "lib/net/tcp_listener.hpp"
 
@@ -28,7 +29,6 @@ using Stream = boost::beast::tcp_stream;
 
 /// A standby asks ten times a second.
 constexpr std::chrono::seconds idle_limit{10};
-constexpr std::chrono::milliseconds accept_pause{100};
 
 asio::awaitable<error_code> write(Stream& stream, asio::const_buffer bytes) {
   const auto [error, count] = co_await asio::async_write(stream, bytes, as_result);
@@ -51,29 +51,14 @@ void send_at_once(tcp::socket& socket) {
 
 PeerListener::PeerListener(asio::io_context& context, const net::HostPort& where,
                            std::string instance)
-    : context_(context), instance_(std::move(instance)), place_(where),
+    : instance_(std::move(instance)), place_(where),
       acceptors_(net::listen_on_tcp(context, where)) {
   place_.port = acceptors_.front().local_endpoint().port();
   for (tcp::acceptor& acceptor : acceptors_) {
-    asio::co_spawn(context_, accept(acceptor), asio::detached);
-  }
-}
-
-asio::awaitable<void> PeerListener::accept(tcp::acceptor& acceptor) {
-  asio::steady_timer timer(context_);
-  for (;;) {
-    const error_code error = co_await net::accept_all(acceptor, [this](tcp::socket socket) {
-      if (*askers_ < most_askers) {
-        asio::co_spawn(context_, answer(std::move(socket), instance_, askers_), asio::detached);
-      }
-    });
-    if (error == asio::error::operation_aborted) {
-      co_return;
-    }
-    if (error) { // most likely for want of descriptors
-      timer.expires_after(accept_pause);
-      co_await timer.async_wait(as_result);
-    }
+    const auto serve = [instance = instance_, askers = askers_](tcp::socket socket) {
+      return answer(std::move(socket), instance, askers);
+    };
+    asio::co_spawn(context, net::serve_each(acceptor, serve), asio::detached);
   }
 }
 
@@ -86,6 +71,9 @@ asio::awaitable<void> PeerListener::answer(tcp::socket socket, std::string insta
     Place& operator=(const Place&) = delete;
     std::size_t& count;
   };
+  if (*askers == most_askers) {
+    co_return;
+  }
   const Place place(*askers);
   send_at_once(socket);
   Stream stream(std::move(socket));

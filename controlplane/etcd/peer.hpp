@@ -41,12 +41,10 @@ public:
   [[nodiscard]] const net::HostPort& place() const { return place_; }
 
 private:
-  boost::asio::awaitable<void> accept(boost::asio::ip::tcp::acceptor& acceptor);
   static boost::asio::awaitable<void> answer(boost::asio::ip::tcp::socket socket,
                                              std::string instance,
                                              std::shared_ptr<std::size_t> askers);
 
-  boost::asio::io_context& context_;
   std::string instance_;
   net::HostPort place_;
   std::vector<boost::asio::ip::tcp::acceptor> acceptors_;

@@ -7,6 +7,7 @@
 #include "lib/configuration/read_file.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/net/stop_signal.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -293,26 +294,19 @@ void FabricProcess::reload() {
 }
 
 asio::awaitable<void> FabricProcess::wait_for_signals() {
-  for (;;) {
-    const auto [error, signal] = co_await signals_.async_wait(as_result);
-    if (error) {
-      co_return;
-    }
-    if (signal == SIGHUP) {
-      reload();
-      continue;
-    }
-    spdlog::info("signal {}: stopping; switches keep what they have",
-                 signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    static_cast<void>(service::notify_service_manager("STOPPING=1"));
-    end_ = End::stopped;
-    co_await finish({});
+  const std::string_view signal = co_await net::stop_signal(signals_, [this] { reload(); });
+  if (signal.empty()) {
     co_return;
   }
+  spdlog::info("signal {}: stopping; switches keep what they have", signal);
+  static_cast<void>(service::notify_service_manager("STOPPING=1"));
+  end_ = End::stopped;
+  co_await finish({});
 }
 
 void FabricProcess::hand_over(const std::string& successor) {
-  if (std::exchange(end_, End::handed_over) == End::stopped && !is_finishing_) {
+  if (!is_finishing_ && end_ == End::stopped) {
+    end_ = End::handed_over;
     asio::post(context_,
                [this, successor] { asio::co_spawn(context_, finish(successor), asio::detached); });
   }

@@ -16,7 +16,7 @@ namespace tributary::hostd {
 namespace {
 
 constexpr std::size_t ethertype_offset = 12;
-/// Of a frame without its Ethernet header, which the socket leaves to the kernel.
+/// Length of a frame without its Ethernet header, which the socket leaves to the kernel.
 constexpr std::size_t shortest = wire::fabric_header_bytes;
 constexpr std::uint32_t everything = 0xFFFF'FFFF;
 
