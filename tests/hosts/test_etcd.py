@@ -3,223 +3,19 @@ changed, etcd loses members, its majority and its space. Switches have a list of
 requests of the tests a link leads to the socket of the manager that leads, as an address would that
 moves with it."""
 
-import base64
 import json
-import os
-import shutil
 import signal
 import subprocess
 import time
-import urllib.request
-from pathlib import Path
 
 from test_fabric_manager import JOB, Fabric
 from tributary.cases import Skip
-from tributary.manager import Manager, _UnixConnection
+from tributary.manager import _UnixConnection
 from tributary.network import shell, wait_until
-from tributary.switch import Config, section_text
+from tributary.site import Cluster, Site, etcd_binary, text
+from tributary.switch import Config
 
-UNPACKED = Path(__file__).resolve().parents[2] / "build-peers"
 JOBS = "/fabric/collectives/jobs"
-PREFIX = "/tributary/fabric"
-
-
-def etcd_binary():
-    for place in (shutil.which("etcd"), UNPACKED / "usr/bin/etcd"):
-        if place and Path(place).exists():
-            return str(place)
-    raise Skip("etcd is not installed: scripts/setup")
-
-
-class Cluster:
-    """Each member is reached at 127.0.0.1 and 127.0.0.2, so that one of its clients can be cut off."""
-
-    def __init__(self, lab, members=3, quota=None):
-        self.lab, self.binary, self.quota = lab, etcd_binary(), quota
-        self.children = [None] * members
-        shell("ip link set lo up")
-        for number in range(members):
-            self.start(number)
-        wait_until(self.has_leader, "etcd has a leader", 60)
-
-    def port(self, number):
-        return 12379 + 10 * number
-
-    def urls(self, host="127.0.0.1"):
-        return [f"http://{host}:{self.port(n)}" for n in range(len(self.children))]
-
-    def start(self, number):
-        peers = [f"http://127.0.0.1:{self.port(n) + 1}" for n in range(len(self.children))]
-        clients = ",".join(f"http://127.0.0.{n}:{self.port(number)}" for n in (1, 2))
-        place = self.lab.place / f"etcd{number}"
-        place.mkdir(mode=0o700, exist_ok=True)
-        with (self.lab.place / f"etcd{number}.log").open("ab") as log:
-            self.children[number] = subprocess.Popen(
-                [self.binary, "--name", f"m{number}", "--data-dir", str(place),
-                 "--listen-client-urls", clients, "--advertise-client-urls", clients,
-                 "--listen-peer-urls", peers[number], "--initial-advertise-peer-urls", peers[number],
-                 "--initial-cluster", ",".join(f"m{n}={peer}" for n, peer in enumerate(peers)),
-                 "--heartbeat-interval", "100", "--election-timeout", "1000",
-                 *(["--quota-backend-bytes", str(self.quota)] if self.quota else [])],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                env={**os.environ, "ETCD_UNSUPPORTED_ARCH": os.uname().machine.replace("aarch64", "arm64")},
-            )  # fmt: skip
-
-    def kill(self, number):
-        self.children[number].kill()
-        self.children[number].wait()
-        self.children[number] = None
-
-    def call(self, path, body, number=None):
-        url = self.urls()[next(n for n, c in enumerate(self.children) if c) if number is None else number]
-        request = urllib.request.Request(f"{url}/v3/{path}", json.dumps(body).encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return json.loads(answer.read())
-
-    def has_leader(self):
-        try:
-            return "header" in self.call("kv/range", {"key": text(PREFIX)})
-        except OSError:
-            return False
-
-    def get(self, key):
-        found = self.call("kv/range", {"key": text(f"{PREFIX}/{key}")}).get("kvs")
-        return base64.b64decode(found[0]["value"]).decode() if found else None
-
-    def stop(self):
-        for child in filter(None, self.children):
-            child.kill()
-            child.wait()
-
-
-def text(key):
-    return base64.b64encode(key.encode()).decode()
-
-
-class Site(Manager):
-    """As many managers as names, each with its sockets; asked as one."""
-
-    def __init__(self, lab, cluster, names=("a", "b"), **sections):
-        self.binaries, self.cluster = lab.binaries, cluster
-        self.place = Path(lab.place)
-        self.socket = self.place / "fabricd.sock"
-        self.url = f"unix:{self.socket}"
-        self.names, self.children = names, {}
-        self.switches_address = self.switches_of(names[0])
-        self.file = self.file_of(names[0])
-        for number, name in enumerate(names):
-            host = "127.0.0.2" if name == "a" else "127.0.0.1"
-            tables = {
-                "manager": {"name": name},
-                "rest": {"listen": [self.address_of(name)], "advertise": [self.address_of(name)]},
-                "switches": {"listen": [self.switches_of(name)], "advertise": [self.switches_of(name)]},
-                "store": {"etcd": cluster.urls(host), "lease_ms": 2000, "peer": f"127.0.0.1:{17582 + number}"},
-            }
-            for table, values in sections.items():
-                tables.setdefault(table, {}).update(values)
-            self.file_of(name).write_text(
-                "\n".join(section_text(f"[{table}]", values) for table, values in tables.items()), encoding="utf-8"
-            )
-        self.begin(names[0])
-        wait_until(lambda: self.leader() == names[0], "the first manager leads", 60)
-        self.follow()
-        for name in names[1:]:
-            self.begin(name)
-            wait_until(lambda name=name: f"standby: manager {names[0]} leads" in self.log_of(name), "it follows", 60)
-        self._wait_for_answers()
-
-    def file_of(self, name):
-        return self.place / f"{name}.toml"
-
-    def socket_of(self, name):
-        return self.place / f"{name}.sock"
-
-    def address_of(self, name):
-        return f"unix:{self.socket_of(name)}"
-
-    def switches_of(self, name):
-        return f"unix:{self.place}/{name}-switches.sock"
-
-    def addresses(self):
-        return ",".join(map(self.address_of, reversed(self.names)))
-
-    def follow(self):
-        """The link leads to the manager that leads."""
-        if name := self.leader():
-            new = self.socket.with_suffix(".new")
-            new.unlink(missing_ok=True)
-            new.symlink_to(self.socket_of(name))
-            new.replace(self.socket)
-
-    def ask(self, name, path):
-        """This manager, whether it leads or not: status and body."""
-        connection = _UnixConnection(self.socket_of(name))
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
-
-    def log_of(self, name):
-        return (self.place / f"{name}.log").read_text(encoding="utf-8", errors="replace")
-
-    def log_text(self):
-        return "".join(f"--- {name}\n{self.log_of(name)}" for name in self.children)
-
-    def begin(self, name):
-        with (self.place / f"{name}.log").open("ab") as log:
-            self.children[name] = subprocess.Popen(
-                [str(self.binaries.fabricd), "--config", str(self.file_of(name))],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-
-    def leader(self):
-        value = self.cluster.get("leader")
-        return json.loads(value)["name"] if value else None
-
-    def epoch(self):
-        return int(self.cluster.get("epoch"))
-
-    def _wait_for_answers(self):
-        def answers():
-            try:
-                self.follow()
-                return self.get("/leader")[0] == 200
-            except OSError:
-                return False
-
-        wait_until(answers, "the leader answers", 60)
-
-    def wait_for(self, name):
-        """Until this one leads and answers; the seconds that it took."""
-        begin = time.monotonic()
-        wait_until(lambda: self.leader() == name, f"{name} leads", 60)
-        wait_until(lambda: "ready: " in self.log_of(name), f"{name} is ready", 60)
-        self._wait_for_answers()
-        return time.monotonic() - begin
-
-    def signal(self, name, what):
-        self.children[name].send_signal(what)
-
-    def alive(self):
-        return any(child.poll() is None for child in self.children.values())
-
-    def end(self):
-        """All managers, in good order: the highest exit code."""
-        for child in self.children.values():
-            if child.poll() is None:
-                child.send_signal(signal.SIGCONT)
-                child.terminate()
-        return max((child.wait(60) for child in self.children.values()), default=0)
-
-    def stop(self):
-        code = self.end()
-        self.cluster.stop()
-        return code
-
-    def kill(self):
-        for child in self.children.values():
-            child.kill()
-            child.wait()
-        self.cluster.stop()
 
 
 class Shared(Fabric):
@@ -227,14 +23,17 @@ class Shared(Fabric):
 
     def __init__(self, lab, names=("a", "b"), members=3, quota=None, **sections):
         lab.need(lab.binaries.fabricd)
-        self.cluster = Cluster(lab, members, quota)
+        if not etcd_binary():
+            raise Skip("etcd is not installed: scripts/setup")
+        shell("ip link set lo up")
+        self.cluster = Cluster(lab.place, members, quota)
         lab.start_manager = lambda **tables: self._site(lab, names, **tables)
         further = [f"unix:{lab.place}/{name}-switches.sock" for name in names[1:]]
         super().__init__(lab, guards=True, also=further, **sections)
         self.site = self.manager
 
     def _site(self, lab, names, **sections):
-        site = Site(lab, self.cluster, names, **sections)
+        site = Site(lab.binaries, lab.place, self.cluster, names, **sections)
         lab.managers.append(site)
         return site
 
@@ -341,7 +140,7 @@ def test_the_operator_changes_the_leader_and_no_request_is_lost(lab):
         code, said, errors = fail_over(*words)
         assert code == 0 and f"manager {old} gives the lead up for {new}" in said, said + errors
         wait_until(lambda new=new: site.leader() == new, f"{new} leads", 60)
-        site._wait_for_answers()
+        site.wait_for_answers()
         fabric.finish(joins)
         wait_until(lambda old=old, new=new: f"standby: manager {new} leads" in site.log_of(old), "the other follows", 60)
         assert fabric.trees()["lasting"] == trees["lasting"]
