@@ -30,12 +30,12 @@ using Stream = boost::beast::tcp_stream;
 /// A standby asks ten times a second.
 constexpr std::chrono::seconds idle_limit{10};
 
-asio::awaitable<error_code> write(Stream& stream, asio::const_buffer bytes) {
+asio::awaitable<error_code> send_all(Stream& stream, asio::const_buffer bytes) {
   const auto [error, count] = co_await asio::async_write(stream, bytes, as_result);
   co_return error;
 }
 
-asio::awaitable<error_code> read(Stream& stream, asio::mutable_buffer bytes) {
+asio::awaitable<error_code> receive_all(Stream& stream, asio::mutable_buffer bytes) {
   const auto [error, count] = co_await asio::async_read(stream, bytes, as_result);
   co_return error;
 }
@@ -79,12 +79,12 @@ asio::awaitable<void> PeerListener::answer(tcp::socket socket, std::string insta
   Stream stream(std::move(socket));
   const std::string greeting = instance + '\n';
   stream.expires_after(idle_limit);
-  error_code error = co_await write(stream, asio::buffer(greeting));
+  error_code error = co_await send_all(stream, asio::buffer(greeting));
   for (char byte = 0; !error;) {
     stream.expires_after(idle_limit);
-    error = co_await read(stream, asio::buffer(&byte, 1));
+    error = co_await receive_all(stream, asio::buffer(&byte, 1));
     if (!error) {
-      error = co_await write(stream, asio::buffer(&byte, 1));
+      error = co_await send_all(stream, asio::buffer(&byte, 1));
     }
   }
 }
@@ -170,7 +170,7 @@ asio::awaitable<bool> PeerAsker::talk(Leader& leader) {
   send_at_once(stream.socket());
   std::string greeting(leader.instance.size() + 1, ' ');
   stream.expires_after(limit);
-  error_code error = co_await read(stream, asio::buffer(greeting));
+  error_code error = co_await receive_all(stream, asio::buffer(greeting));
   if (error) {
     co_return false;
   }
@@ -183,9 +183,9 @@ asio::awaitable<bool> PeerAsker::talk(Leader& leader) {
     watch_.answered(net::boot_now());
     co_await pause();
     stream.expires_after(limit);
-    error = co_await write(stream, asio::buffer(&byte, 1));
+    error = co_await send_all(stream, asio::buffer(&byte, 1));
     if (!error) {
-      error = co_await read(stream, asio::buffer(&byte, 1));
+      error = co_await receive_all(stream, asio::buffer(&byte, 1));
     }
   }
   co_return true;

@@ -55,7 +55,7 @@ tcp::socket dial(asio::io_context& context, const net::HostPort& where) {
   return socket;
 }
 
-std::string read(tcp::socket& socket, std::size_t bytes) {
+std::string received(tcp::socket& socket, std::size_t bytes) {
   std::string text(bytes, ' ');
   boost::system::error_code error;
   text.resize(asio::read(socket, asio::buffer(text), error));
@@ -69,10 +69,10 @@ TEST(PeerListener, says_who_it_is_and_answers_each_byte) {
   const Loop loop(context);
   ASSERT_NE(listener.place().port, 0);
   tcp::socket asker = dial(own, listener.place());
-  EXPECT_EQ(read(asker, 17), instance + '\n');
+  EXPECT_EQ(received(asker, 17), instance + '\n');
   for (const char byte : {'.', 'x', '\0'}) {
     asio::write(asker, asio::buffer(&byte, 1));
-    EXPECT_EQ(read(asker, 1), std::string(1, byte));
+    EXPECT_EQ(received(asker, 1), std::string(1, byte));
   }
 }
 
@@ -84,14 +84,14 @@ TEST(PeerListener, has_room_for_some_and_closes_the_others_at_once) {
   std::vector<tcp::socket> askers;
   while (askers.size() < PeerListener::most_askers) {
     askers.push_back(dial(own, listener.place()));
-    ASSERT_EQ(read(askers.back(), 17).size(), 17U);
+    ASSERT_EQ(received(askers.back(), 17).size(), 17U);
   }
   tcp::socket one_more = dial(own, listener.place());
-  EXPECT_EQ(read(one_more, 17), "");
+  EXPECT_EQ(received(one_more, 17), "");
   askers.pop_back();
   EXPECT_TRUE(eventually([&] {
     tcp::socket next = dial(own, listener.place());
-    return read(next, 17).size() == 17U;
+    return received(next, 17).size() == 17U;
   })) << "and a place that is free is given again";
 }
 
@@ -108,7 +108,7 @@ protected:
     return socket;
   }
   static void answer(tcp::socket& socket) {
-    const std::string byte = read(socket, 1);
+    const std::string byte = received(socket, 1);
     ASSERT_EQ(byte.size(), 1U);
     asio::write(socket, asio::buffer(byte));
   }
