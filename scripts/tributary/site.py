@@ -7,8 +7,8 @@
     site.wait_for("b")                           until it leads and answers
     site.stop()
 
-Each member is reached at 127.0.0.1 and 127.0.0.2; manager "a" uses the second, so that it can be cut
-off alone."""
+Each member is reached at 127.0.0.1, and manager N, from 0, reaches it at 127.0.0.(N + 2), so that it can
+be cut off alone."""
 
 import base64
 import json
@@ -21,11 +21,13 @@ import urllib.request
 from pathlib import Path
 
 from tributary.manager import Manager, _UnixConnection
-from tributary.network import wait_until
+from tributary.network import shell, wait_until
 from tributary.switch import section_text
 
 UNPACKED = Path(__file__).resolve().parents[2] / "build-peers"
 PREFIX = "/tributary/fabric"
+MOST_MANAGERS = 4
+FIRST_PEER_PORT = 17582
 
 
 def etcd_binary():
@@ -56,7 +58,7 @@ class Cluster:
 
     def start(self, number):
         peers = [f"http://127.0.0.1:{self.port(n) + 1}" for n in range(len(self.children))]
-        clients = ",".join(f"http://127.0.0.{n}:{self.port(number)}" for n in (1, 2))
+        clients = ",".join(f"http://127.0.0.{n}:{self.port(number)}" for n in range(1, 2 + MOST_MANAGERS))
         place = self.place / f"etcd{number}"
         place.mkdir(mode=0o700, exist_ok=True)
         with (self.place / f"etcd{number}.log").open("ab") as log:
@@ -109,17 +111,19 @@ class Site(Manager):
         self.binaries, self.cluster = binaries, cluster
         self.place = Path(place)
         self.socket = self.place / "fabricd.sock"
-        self.url = f"unix:{self.socket}"
         self.names, self.children = names, {}
+        self.url = self.addresses()
         self.switches_address = self.switches_of(names[0])
         self.file = self.file_of(names[0])
         for number, name in enumerate(names):
-            host = "127.0.0.2" if name == "a" else "127.0.0.1"
             tables = {
                 "manager": {"name": name},
                 "rest": {"listen": [self.address_of(name)], "advertise": [self.address_of(name)]},
                 "switches": {"listen": [self.switches_of(name)], "advertise": [self.switches_of(name)]},
-                "store": {"etcd": cluster.urls(host), "lease_ms": 2000, "peer": f"127.0.0.1:{17582 + number}"},
+                "store": {
+                    "etcd": cluster.urls(f"127.0.0.{number + 2}"), "lease_ms": 2000,
+                    "peer": f"127.0.0.1:{FIRST_PEER_PORT + number}",
+                },
             }
             for table, values in sections.items():
                 tables.setdefault(table, {}).update(values)
@@ -208,6 +212,19 @@ class Site(Manager):
         wait_until(lambda: "ready: " in self.log_of(name), f"{name} is ready", 60)
         self.wait_for_answers()
         return time.monotonic() - begin
+
+    def cut_off(self, name):
+        """Nothing that this manager sends to etcd or to the others arrives, until `join_again`."""
+        number = self.names.index(name)
+        shell(
+            "nft add table ip cut; nft 'add chain ip cut out { type filter hook output priority 0; }'; "
+            f"nft add rule ip cut out ip daddr 127.0.0.{number + 2} drop; "
+            f"nft 'add rule ip cut out tcp sport {FIRST_PEER_PORT + number} drop'"
+        )
+
+    @staticmethod
+    def join_again():
+        shell("nft delete table ip cut")
 
     def signal(self, name, what):
         self.children[name].send_signal(what)

@@ -28,6 +28,7 @@ UNDER = {
     "contexts": NEVER,
     "control_channel": THREAD,
     "demo": set(),
+    "demo_failover": set(),
     "demo_faults": THREAD,
     "demo_member": set(),
     "demo_mpi": NEVER,

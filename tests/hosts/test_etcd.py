@@ -189,14 +189,13 @@ def test_a_leader_that_is_cut_off_is_suspended_and_another_takes_over(lab):
     site = fabric.site
     assert fabric.join("demo")[0] == 200
     connection = _UnixConnection(site.socket_of("a"))
-    shell("nft add table ip cut; nft 'add chain ip cut out { type filter hook output priority 0; }'; "
-          "nft add rule ip cut out ip daddr 127.0.0.2 drop")
+    site.cut_off("a")
     wait_until(lambda: "suspended: etcd has not answered" in site.log_of("a"), "it is suspended", 30)
     connection.request("GET", f"/api/v1/groups/{JOB}/demo")
     assert connection.getresponse().status == 503
     site.wait_for("b")
     fabric.join_until_it_works("after")
-    shell("nft delete table ip cut")
+    site.join_again()
     wait_until(lambda: "follows as a standby again" in site.log_of("a"), "the old leader follows", 60)
     assert "demo" in fabric.trees()
 
