@@ -4,7 +4,7 @@ by scripts/soak --failover.
 The managers, etcd's members and the scripted switches are those of bench/failover. Each client has names of its own,
 and compares every answer with what its name may hold (tributary.register). After each fault, once all is there again:
 
-  no acknowledged group is missing, none that was deleted is back, and no other has its place
+  no acknowledged group is missing, no deleted one is back, and no other has its place
   no tree is in two groups
   no switch has accepted an older epoch
   a new group is ready within `--limit`

@@ -3,9 +3,9 @@
     register = Register("demo")
     register.joined(cookie)        answered: the group is ready
     register.deleted()             answered
-    register.got(cookie)           None: there is no such group
+    register.got(cookie)           None: no group has the name
     register.unanswered("delete")  it may take effect at any time from now on, until ...
-    register.settled()             ... whoever had it cannot act any more
+    register.settled()             ... the manager that had it cannot act any more
 
 Each raises Lost if no order of what was answered, and of any part of what was not, explains the answer."""
 
