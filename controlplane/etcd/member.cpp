@@ -44,7 +44,6 @@ constexpr milliseconds complete_pause{5};
 constexpr milliseconds longest_drive_pause{1000};
 constexpr std::chrono::seconds compact_interval{60};
 constexpr milliseconds resign_limit{1000};
-constexpr std::size_t page = 256;
 /// How many leases another manager of the same name may take to go away.
 constexpr std::uint64_t leases_of_a_name = 3;
 
@@ -564,8 +563,8 @@ asio::awaitable<std::optional<Failure>> Member::load(Client& client, Replica& in
   Revision revision = 0;
   std::string from = keys_.of("");
   for (bool has_more = true; has_more;) {
-    const Reply reply =
-        co_await client.call(range_request(from, keys_.end(), revision, page), patient_limit);
+    const Reply reply = co_await client.call(
+        range_request(from, keys_.end(), revision, records_a_page), patient_limit);
     if (const auto* const failure = std::get_if<Failure>(&reply)) {
       co_return *failure;
     }

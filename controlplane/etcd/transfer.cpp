@@ -25,7 +25,6 @@ namespace {
 constexpr std::chrono::milliseconds call_limit{5000};
 constexpr std::chrono::milliseconds pause{200};
 constexpr std::chrono::seconds longest{60}; ///< in which the same request is repeated
-constexpr std::size_t page = 256;
 
 /// One call after the other, on this thread.
 class Calls {
@@ -140,8 +139,8 @@ Exported read_records(const ClientSettings& settings, const std::string& prefix)
   Revision revision = 0;
   std::string from = keys.record("");
   for (bool has_more = true; has_more;) {
-    const RangeAnswer answer = range_answer(
-        calls.demand(range_request(from, record_text::end_of(keys.of("record")), revision, page)));
+    const RangeAnswer answer = range_answer(calls.demand(
+        range_request(from, record_text::end_of(keys.of("record")), revision, records_a_page)));
     revision = revision == 0 ? answer.revision : revision;
     for (const KeyValue& entry : answer.found) {
       replica.add(entry);

@@ -6,15 +6,13 @@
 namespace tributary::election {
 namespace {
 
-constexpr std::uint64_t ms = ns_per_ms;
-
 class PeerWatchTest : public testing::Test {
 protected:
   /// Asks as often as a standby does; whether it was dead at any time.
   bool dies_within(std::uint64_t ns, bool answers = false) {
     bool dead = false;
     for (const TimeNs end = now + ns; now < end;) {
-      now = now + 100 * ms;
+      now = now + 100 * ns_per_ms;
       if (answers) {
         watch.answered(now);
       }
@@ -24,7 +22,7 @@ protected:
   }
   void follow_one_that_answers() {
     watch.follow(now, 7);
-    EXPECT_FALSE(dies_within(1000 * ms, true));
+    EXPECT_FALSE(dies_within(1000 * ns_per_ms, true));
   }
 
   TimeNs now{1000 * ns_per_second};
@@ -38,22 +36,22 @@ TEST_F(PeerWatchTest, a_leader_that_answers_is_left_alone) {
 
 TEST_F(PeerWatchTest, one_that_is_silent_for_half_a_second_is_dead_once) {
   follow_one_that_answers();
-  EXPECT_FALSE(dies_within(500 * ms));
-  EXPECT_TRUE(dies_within(100 * ms));
+  EXPECT_FALSE(dies_within(500 * ns_per_ms));
+  EXPECT_TRUE(dies_within(100 * ns_per_ms));
   EXPECT_FALSE(dies_within(10 * ns_per_second)) << "its lease is ended once";
 }
 
 TEST_F(PeerWatchTest, one_whose_machine_refuses_is_dead_at_once) {
   follow_one_that_answers();
   watch.refused(now);
-  EXPECT_TRUE(dies_within(100 * ms));
+  EXPECT_TRUE(dies_within(100 * ns_per_ms));
 }
 
 TEST_F(PeerWatchTest, a_refusal_before_an_answer_is_forgotten) {
   follow_one_that_answers();
   watch.refused(now);
   watch.answered(now);
-  EXPECT_FALSE(dies_within(500 * ms));
+  EXPECT_FALSE(dies_within(500 * ns_per_ms));
 }
 
 TEST_F(PeerWatchTest, one_that_has_never_answered_is_not_judged) {
@@ -68,7 +66,7 @@ TEST_F(PeerWatchTest, the_answers_of_the_leader_before_say_nothing_about_the_nex
   watch.follow(now, 8);
   EXPECT_FALSE(dies_within(5 * ns_per_second));
   watch.answered(now);
-  EXPECT_TRUE(dies_within(600 * ms));
+  EXPECT_TRUE(dies_within(600 * ns_per_ms));
   EXPECT_EQ(watch.lease(), 8);
 }
 
@@ -83,8 +81,8 @@ TEST_F(PeerWatchTest, a_pause_of_its_own_is_not_the_leaders_silence) {
   follow_one_that_answers();
   now = now + 30 * ns_per_second;
   EXPECT_FALSE(watch.is_dead(now));
-  EXPECT_FALSE(dies_within(400 * ms));
-  EXPECT_TRUE(dies_within(200 * ms)) << "but silence after it is";
+  EXPECT_FALSE(dies_within(400 * ns_per_ms));
+  EXPECT_TRUE(dies_within(200 * ns_per_ms)) << "but silence after it is";
 }
 
 } // namespace
