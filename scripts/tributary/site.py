@@ -232,16 +232,17 @@ class Site(Manager):
     def alive(self):
         return any(child.poll() is None for child in self.children.values())
 
-    def end(self):
+    def end(self, number=signal.SIGTERM, timeout_seconds=60):
         """All managers, in good order: the highest exit code."""
         for child in self.children.values():
             if child.poll() is None:
                 child.send_signal(signal.SIGCONT)
-                child.terminate()
-        return max((child.wait(60) for child in self.children.values()), default=0)
+                child.send_signal(number)
+        return max((child.wait(timeout_seconds) for child in self.children.values()), default=0)
 
-    def stop(self):
-        code = self.end()
+    def stop(self, number=signal.SIGTERM, timeout_seconds=60):
+        """The managers, and then etcd."""
+        code = self.end(number, timeout_seconds)
         self.cluster.stop()
         return code
 
