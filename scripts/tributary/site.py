@@ -233,12 +233,14 @@ class Site(Manager):
         return any(child.poll() is None for child in self.children.values())
 
     def end(self, number=signal.SIGTERM, timeout_seconds=60):
-        """All managers, in good order: the highest exit code."""
+        """All managers, in good order: an exit code that is not 0, if there is one. Those that were killed
+        before do not count."""
         for child in self.children.values():
             if child.poll() is None:
                 child.send_signal(signal.SIGCONT)
                 child.send_signal(number)
-        return max((child.wait(timeout_seconds) for child in self.children.values()), default=0)
+        codes = [child.wait(timeout_seconds) for child in self.children.values()]
+        return next((code for code in codes if code not in (0, -signal.SIGKILL)), 0)
 
     def stop(self, number=signal.SIGTERM, timeout_seconds=60):
         """The managers, and then etcd."""
