@@ -113,7 +113,9 @@ class Machine:
 mount --make-rprivate /
 {mounts[0]}
 {mounts[1]}
-mount -t tmpfs -o mode=755 tmpfs /run/tributary
+for folder in /run/tributary /run/tributary-slurm; do
+  mkdir -p $folder && mount -t tmpfs -o mode=755 tmpfs $folder
+done
 for folder in /tmp /dev/shm; do mount -t tmpfs -o mode=1777 tmpfs $folder; done
 hostname {name}
 echo ready
