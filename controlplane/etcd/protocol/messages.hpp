@@ -128,7 +128,7 @@ struct TransactionAnswer {
 /// Throws std::exception for what is not the answer to a transaction.
 [[nodiscard]] TransactionAnswer transaction_answer(const boost::json::object& body);
 
-/// Of a range that is read in pieces.
+/// Most keys of an answer, where a range is read in pieces.
 inline constexpr std::size_t records_a_page = 256;
 /// `limit` keys from `key` to before `end`, at this revision; 0: the newest.
 [[nodiscard]] Request range_request(std::string_view key, std::string_view end, Revision at,
