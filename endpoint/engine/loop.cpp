@@ -114,15 +114,19 @@ bool Loop::end_thread() {
 Loop::Lock Loop::lock() const { return thread_ ? Lock(thread_->mutex) : Lock(); }
 
 void Loop::wake() {
-  // In this order, so that the taker of the flag finds the event raised, and lowers it.
-  raise(wake_event_);
-  woken_.store(true, std::memory_order_release);
+  const std::lock_guard held(wake_mutex_);
+  if (!is_woken()) {
+    woken_.store(true, std::memory_order_release);
+    raise(wake_event_);
+  }
 }
 
 bool Loop::take_wake() {
-  if (!woken_.exchange(false, std::memory_order_acq_rel)) {
+  if (!is_woken()) {
     return false;
   }
+  const std::lock_guard held(wake_mutex_); // flag and event change together, so none is lost
+  woken_.store(false, std::memory_order_release);
   lower(wake_event_);
   return true;
 }

@@ -212,8 +212,9 @@ private:
   bool more_ = false; ///< work was left when the last rounds ended
   /// Frames arrived in a flood in the last rounds: the next ones had better gather for a moment.
   bool gathers_ = false;
+  std::mutex wake_mutex_; ///< held for changes of the next two, never while anything waits
   net::FileDescriptor wake_event_;
-  std::atomic<bool> woken_{false};       ///< set after the event is raised
+  std::atomic<bool> woken_{false};       ///< the event is raised
   bool may_wake_ = false;                ///< the wait that runs can be woken
   net::OfThisProcess<OwnThread> thread_; ///< empty without its own thread
 };

@@ -77,7 +77,8 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
             else:
                 self._setup = self._process.set_up(self._inner, self._own_rank, self._own_size)
                 if self._setup.channel is not None:
-                    weakref.finalize(self, self._process.drop, self._setup.channel)
+                    # At the program's end the process leaves its groups in their order.
+                    weakref.finalize(self, self._process.drop, self._setup.channel).atexit = False
         return self._setup
 
     @staticmethod
@@ -147,7 +148,8 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         """Reduces the tensor in place; `after` is called with the reduced one, before the work is complete."""
         self._count(kind, [tensor], op, NETWORK)
         work = Work(results)
-        held = tensor if tensor.is_contiguous() else tensor.contiguous()
+        plain = tensor.detach()  # written on a thread that records gradients
+        held = plain if plain.is_contiguous() else plain.contiguous()
         takes = to_rank is None or to_rank == self._own_rank
         if not takes:
             held = held.clone()
@@ -159,8 +161,8 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
                 return
             if plan.divide:
                 held.div_(self._own_size)
-            if held is not tensor:
-                tensor.copy_(held)
+            if held is not plain:
+                plain.copy_(held)
             if after is not None:
                 after()
 
@@ -192,7 +194,7 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
             return self._inner.allreduce(tensors, *_given(opts))
         work = Work(tensors)
         inner = self._inner.allreduce(tensors, ReduceOp.SUM)
-        return _when_done(inner, work, lambda: tensors[0].div_(self._own_size))
+        return _when_done(inner, work, lambda: tensors[0].detach().div_(self._own_size))
 
     def reduce(self, tensors: Any, opts: Any = None, *rest: Any) -> Any:
         tensors, op = _tensors(tensors), _op(opts)
@@ -200,7 +202,12 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         if isinstance(plan, Plan):
             return self._reduce("reduce", tensors[0], plan, name, tensors, to_rank=opts.rootRank)
         self._count("reduce", tensors, name, plan)
-        return self._inner.reduce(tensors, *_given(opts))
+        if name != "AVG" or not tensors[0].is_floating_point():
+            return self._inner.reduce(tensors, *_given(opts))
+        whole = tensors[0].detach().clone()
+        takes = opts.rootRank == self._own_rank
+        return _when_done(self._inner_allreduce([whole], None, op), Work(tensors),
+                          lambda: tensors[0].detach().copy_(whole) if takes else None)
 
     def broadcast(self, tensors: Any, opts: Any = None) -> Any:
         tensors = _tensors(tensors)
@@ -210,7 +217,7 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         self._count("broadcast", tensors, "", reason or NETWORK)
         if reason:
             return self._inner.broadcast(tensors, *_given(opts))
-        tensor = tensors[0]
+        tensor = tensors[0].detach()
         held = tensor if tensor.is_contiguous() else tensor.contiguous()
         work = Work(tensors)
         over = self._over(work, None if held is tensor else lambda: tensor.copy_(held))
@@ -233,19 +240,19 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None) -> Any:
         """As an allreduce of all blocks, of which each rank takes its own."""
         (output,), (blocks,) = _tensors(outputs), (inputs if isinstance(inputs[0], (list, tuple)) else [inputs])
-        whole = torch.cat([block.reshape(-1) for block in blocks])
+        whole = torch.cat([block.detach().reshape(-1) for block in blocks])
         begin = sum(block.numel() for block in blocks[: self._own_rank])
         return self._scatter("reduce_scatter", output, whole, begin, opts)
 
     def _reduce_scatter_base(self, output: Any, given: Any, opts: Any = None) -> Any:
-        return self._scatter("reduce_scatter", output, given.reshape(-1).clone(), self._own_rank * output.numel(), opts)
+        return self._scatter("reduce_scatter", output, given.detach().reshape(-1).clone(), self._own_rank * output.numel(), opts)
 
     def _scatter(self, kind: str, output: Any, whole: Any, begin: int, opts: Any) -> Any:
         op = _op(opts)
         name, plan = self._reduction(kind, [whole], op)
 
         def take() -> None:
-            output.copy_(whole[begin : begin + output.numel()].reshape(output.shape))
+            output.detach().copy_(whole[begin : begin + output.numel()].reshape(output.shape))
 
         if isinstance(plan, Plan):
             return self._reduce(kind, whole, plan, name, [output], take)

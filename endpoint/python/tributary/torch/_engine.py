@@ -158,9 +158,10 @@ class Engine:
 
         self._post(take)
 
-    def call(self, function: Callable[[], Any]) -> Any:
+    def call(self, function: Callable[[], Any], seconds: float = float("inf")) -> Any:
         """Its result, or what it raises, from the engine's thread, once all operations that were submitted before are over:
-        it may wait for other ranks, and they for these operations. For all else that uses the host."""
+        it may wait for other ranks, and they for these operations. For all else that uses the host. TimeoutError after
+        that many seconds; then the function may still run."""
         answer: list[Any] = []
         over = threading.Event()
 
@@ -173,7 +174,10 @@ class Engine:
                 over.set()
 
         self._post(lambda: self._when_idle.append(run))
+        until = time.monotonic() + seconds
         while not over.wait(LOOK_SECONDS):
+            if time.monotonic() > until:
+                raise TimeoutError
             if not self._thread.is_alive():
                 raise FabricError("the thread of the backend has ended")
         good, value = answer[0]

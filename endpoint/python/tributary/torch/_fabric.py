@@ -42,25 +42,23 @@ class GroupRequest:
 
 
 class GroupChannel:
-    """`ranks`: those of the torch group, in the order of the group's members."""
-
     def __init__(self, group: Group) -> None:
-        self._group = group
+        self.group = group
         self._host = group._host
         self.error: FabricError | None = None
 
     def allreduce(self, array: Any, op: str) -> GroupRequest:
         """In place, as are the others."""
-        return self._start(lambda: self._group.allreduce_start(array, op, array))
+        return self._start(lambda: self.group.allreduce_start(array, op, array))
 
     def reduce(self, array: Any, op: str, to_rank: int) -> GroupRequest:
-        return self._start(lambda: self._group.reduce_start(array, to_rank, op, array))
+        return self._start(lambda: self.group.reduce_start(array, to_rank, op, array))
 
     def broadcast(self, array: Any, from_rank: int) -> GroupRequest:
-        return self._start(lambda: self._group.broadcast_start(array, from_rank))
+        return self._start(lambda: self.group.broadcast_start(array, from_rank))
 
     def barrier(self) -> GroupRequest:
-        return self._start(self._group.barrier_start)
+        return self._start(self.group.barrier_start)
 
     @staticmethod
     def _start(start: Any) -> GroupRequest:
@@ -71,7 +69,7 @@ class GroupChannel:
 
     def fail(self, error: FabricError) -> None:
         try:
-            self._group.abandon()
+            self.group.abandon()
         except (TributaryError, ValueError):
             pass  # it has ended, or its host is closed
 
@@ -86,13 +84,15 @@ class GroupChannel:
 
     def status(self) -> str:
         try:
-            return self._group.status()
+            return self.group.status()
         except (TributaryError, ValueError) as error:
             return str(error)
 
-    def leave(self, seconds: float) -> None:
-        """Requires that nothing is outstanding."""
+    def leave(self, seconds: float, keep_group: bool = False) -> None:
+        """Requires that nothing is outstanding. `keep_group`: others share it."""
+        if keep_group:
+            return
         try:
-            self._group.leave(seconds)
+            self.group.leave(seconds)
         except (TributaryError, ValueError):
             pass  # some members are gone; their leases expire

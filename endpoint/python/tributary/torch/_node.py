@@ -118,6 +118,11 @@ class NodeChannel:
             each.setblocking(True)
 
     @property
+    def group(self) -> Any:
+        """The leader's group of the fabric; None at other ranks."""
+        return None if self._group is None else self._group.group
+
+    @property
     def _leads(self) -> bool:
         return self._group is not None
 
@@ -252,11 +257,11 @@ class NodeChannel:
         if self._group is not None:
             self._group.fail(error)
 
-    def leave(self, seconds: float) -> None:
+    def leave(self, seconds: float, keep_group: bool = False) -> None:
         for each in self._sockets:
             each.close()
         if self._group is not None:
-            self._group.leave(seconds)
+            self._group.leave(seconds, keep_group)
 
 
 def _text(header: bytes) -> str:
@@ -289,8 +294,6 @@ def lead(address: str, ranks: int, seconds: float) -> tuple[Memory, list[socket.
 
 def follow(address: str, local: int, ranks: int, seconds: float) -> tuple[Memory, list[socket.socket]]:
     """A member's side. OSError where the leader does not come in time."""
-
-
     deadline = time.monotonic() + seconds
     while True:
         leader = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

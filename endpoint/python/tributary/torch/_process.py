@@ -120,7 +120,7 @@ class Process:
             made, wide = self._make(identities, nodes, rank)
         except (TributaryError, OSError, ValueError, ImportError) as error:
             problem = str(error) or type(error).__name__
-        answers = exchange(inner, rank, size, json.dumps({"problem": problem[:400], "wide": bool(wide)}))
+        answers = exchange(inner, rank, size, _answer(problem, wide))
         failed = [(at, answer["problem"]) for at, answer in enumerate(map(json.loads, answers)) if answer["problem"]]
         if failed:
             if made is not None:
@@ -193,7 +193,7 @@ class Process:
             channel.fail(error)
             channel.leave(0.0)
             for leaders, stem in list(self._stems.items()):
-                if getattr(channel, "_group", None) is stem:
+                if channel.group is stem:
                     del self._stems[leaders]
 
         self.engine.call(leave)
@@ -229,7 +229,10 @@ class Process:
             return
         later = threading.Timer(GRACE_SECONDS, self.engine.break_channel, (channel, FabricError(text)))
         later.daemon = True
-        later.start()
+        try:
+            later.start()
+        except RuntimeError:
+            pass  # the interpreter ends, too
 
     def _is_broken(self, token: str, text: str) -> None:
         with self._lock:
@@ -243,8 +246,7 @@ class Process:
             known = self._channels.pop(id(channel), None)
         if known is None or self._over or os.getpid() != self.pid:
             return
-        if getattr(channel, "_group", None) not in self._stems.values():
-            self.engine.submit(channel, _Leave(channel))
+        self.engine.submit(channel, _Leave(channel, channel.group in self._stems.values()))
 
     def end(self) -> None:
         """Once, at the program's end: leaves groups, as far as that takes no long wait."""
@@ -262,16 +264,20 @@ class Process:
             stems = list(self._stems.values())
 
             def leave() -> None:
-                # Dups first. Nothing is waited for where a rank is gone.
-                for channel in sorted(channels, key=lambda each: getattr(each, "_group", None) in stems):
+                # Dups before what they are of; a group that is broken here is left at once.
+                for channel in channels:
                     if channel.error is None:
-                        channel.leave(LEAVE_SECONDS)
+                        channel.leave(LEAVE_SECONDS, channel.group in stems)
+                for stem in stems:
+                    GroupChannel(stem).leave(LEAVE_SECONDS)
                 for host in self._hosts.values():
                     host.close()
 
-            leaving = threading.Thread(target=lambda: self._engine and self._engine.call(leave), daemon=True)
-            leaving.start()
-            leaving.join(2 * LEAVE_SECONDS)
+            try:
+                # On the engine's thread: from Python 3.12 on none can be started here any more.
+                self._engine.call(leave, LEAVE_SECONDS)
+            except (FabricError, TimeoutError):
+                pass  # leases expire
         if self._watch is not None:
             self._watch.end()
 
@@ -288,15 +294,15 @@ class _Leave:
     name = "leave"
     deadline = float("inf")
 
-    def __init__(self, channel: Any) -> None:
-        self._channel = channel
+    def __init__(self, channel: Any, keep_group: bool) -> None:
+        self._channel, self._keep_group = channel, keep_group
 
     def issue(self, channel: Any) -> Any:
         return []
         yield
 
     def finish(self) -> None:
-        self._channel.leave(LEAVE_SECONDS)
+        self._channel.leave(LEAVE_SECONDS, self._keep_group)
 
     def fail(self, error: BaseException) -> None:
         pass
@@ -308,6 +314,15 @@ def nodes_of(names: list[str]) -> list[list[int]]:
     for rank, name in enumerate(names):
         found.setdefault(name, []).append(rank)
     return list(found.values())
+
+
+def _answer(problem: str, wide: bool) -> str:
+    """Whether a rank could join, in no more than IDENTITY_BYTES."""
+    while True:
+        text = json.dumps({"problem": problem, "wide": wide}, ensure_ascii=False)
+        if len(text.encode()) <= IDENTITY_BYTES:
+            return text
+        problem = problem[: len(problem) * 3 // 4]
 
 
 def exchange(inner: Any, rank: int, size: int, text: str) -> list[str]:

@@ -49,6 +49,7 @@ class _Peer:
         self.who = ""
         self.clean = False
         self.received = bytearray()
+        self._sending = threading.Lock()
 
     def lines(self) -> list[dict[str, Any]] | None:
         """What has come; None at the end."""
@@ -71,7 +72,8 @@ class _Peer:
 
     def send(self, message: dict[str, Any]) -> None:
         try:
-            self.socket.sendall(json.dumps(message).encode() + b"\n")
+            with self._sending:
+                self.socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError:
             pass  # its end shows when it is read
 
