@@ -135,6 +135,19 @@ def test_ranks_that_torchrun_starts_find_each_other(lab):
     in_network(lines)
 
 
+def test_an_installed_package_is_found_without_an_import(lab):
+    if torch_release(lab) < (2, 5):
+        raise Skip("torch has entry points for backends from 2.5 on")
+    package = ROOT / "endpoint" / "python"
+    installed = lab.place / "installed" / "tributary-0.1.0.dist-info"
+    installed.mkdir(parents=True)
+    for name, content in (("METADATA", "Metadata-Version: 2.1\nName: tributary\nVersion: 0.1.0\n"),
+                          ("entry_points.txt", (package / "entry_points.txt").read_text(encoding="utf-8"))):  # fmt: skip
+        (installed / name).write_text(content, encoding="utf-8")
+    lines, _ = Stand(lab, 2).run("entry", PYTHONPATH=f"{package}:{installed.parent}")
+    assert all(line["statistics"]["network"] for line in lines), lines
+
+
 def test_a_rank_that_dies_is_named_by_all_others_and_no_wrong_sum_is_used(lab):
     stand = Stand(lab, 3)
     for each in (1, 2):

@@ -12,6 +12,7 @@ rank prints a line of JSON at its end.
     torch_check.py BACKEND fork                  a forked child calls, and a DataLoader forks workers
     torch_check.py BACKEND odd                   tensors that the network does not take
     torch_check.py BACKEND leave                 ends with an allreduce that is not waited for
+    torch_check.py BACKEND entry                 does not import the backend: torch 2.5 and later find it by its entry point
 With "deterministic" behind it the program asks torch for deterministic algorithms.
 """
 
@@ -28,7 +29,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 backend, what, *words = (word for word in sys.argv[1:] if word != "deterministic")
-if backend == "tributary":
+if backend == "tributary" and what != "entry":
     import tributary.torch
 if "deterministic" in sys.argv:
     torch.use_deterministic_algorithms(True)
@@ -171,6 +172,8 @@ def failing(call):
 
 def end(code=0):
     if backend == "tributary":
+        import tributary.torch
+
         said["statistics"] = tributary.torch.statistics()
     print(json.dumps(said), flush=True)
     sys.exit(code)

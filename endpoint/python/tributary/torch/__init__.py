@@ -22,11 +22,11 @@ from typing import Any
 import torch
 import torch.distributed
 
-from . import _backend
-from ._process import process
-
 if not torch.distributed.is_available():
     raise ImportError("this torch is built without torch.distributed, which the backend of Tributary is for")
+
+from . import _backend  # noqa: E402
+from ._process import process  # noqa: E402
 
 NAME = "tributary"
 

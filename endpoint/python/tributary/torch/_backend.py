@@ -8,7 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 import torch
-from torch._C._distributed_c10d import ProcessGroup, ProcessGroupGloo, ReduceOp
+
+try:
+    from torch._C._distributed_c10d import ProcessGroup, ProcessGroupGloo, ReduceOp
+except ImportError as error:
+    raise ImportError(f"torch {torch.__version__} lacks what the backend of Tributary needs ({error}); it is tested with torch "
+                      "1.13 and 2.6, built with gloo") from error
 
 from .._forms import BFLOAT16
 from . import _plan

@@ -279,8 +279,11 @@ def test_a_fault_of_an_operation_is_no_silence():
 def test_a_time_out_names_the_call_and_what_is_waited_for():
     said = []
     engine, channel = _engine.Engine(said.append, warn_seconds=0.1), Channel()
-    late = Operation("allreduce of 4 float32", seconds=0.6)
+    late = Operation("allreduce of 4 float32")
     engine.submit(channel, late)
+    until(lambda: said)
+    assert late.ended is None, "a line is no end"
+    late.deadline = time.monotonic()
     until(lambda: late.ended is not None)
     assert "allreduce of 4 float32 timed out" in str(late.ended) and "rank 3" in str(late.ended), late.ended
     assert len(said) == 1 and "has made no progress" in said[0] and "rank 3" in said[0], said
@@ -305,6 +308,13 @@ def test_functions_run_on_the_engines_thread_and_raise_to_the_caller():
         pass
     else:
         raise AssertionError("it was not raised")
+    goes_on = threading.Event()
+    try:
+        engine.call(goes_on.wait, 0.05)
+    except TimeoutError:
+        goes_on.set()
+    else:
+        raise AssertionError("it did not wait")
     engine.stop(LIMIT)
     assert not engine.thread.is_alive()
 
