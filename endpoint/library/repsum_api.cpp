@@ -45,8 +45,15 @@ int tributary_repsum_add(tributary_repsum_state* total, const tributary_repsum_s
                          size_t count) {
   return guarded(library::error_without_host(), [&] {
     require_buffers(total, part, count);
-    library::add_states(reinterpret_cast<std::byte*>(total),
-                        reinterpret_cast<const std::byte*>(part), count);
+    const std::size_t added = library::add_states(reinterpret_cast<std::byte*>(total),
+                                                  reinterpret_cast<const std::byte*>(part), count);
+    if (added < count) {
+      return library::fail(library::error_without_host(), TRIBUTARY_ERR_FULL,
+                           fmt::format("sum {} of {} would overflow and is unchanged, as are those "
+                                       "behind it: a sum has room for 2^23 numbers; read it, and "
+                                       "begin a new one",
+                                       added, count));
+    }
     return static_cast<int>(TRIBUTARY_OK);
   });
 }

@@ -59,7 +59,7 @@ void make_states(const std::byte* numbers, std::size_t number_bytes, std::size_t
   }
 }
 
-void add_states(std::byte* total, const std::byte* part, std::size_t count) {
+std::size_t add_states(std::byte* total, const std::byte* part, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     std::byte* const at = total + i * sizeof(tributary_repsum_state);
     const auto mine = sum_of(load<tributary_repsum_state>(at));
@@ -73,9 +73,13 @@ void add_states(std::byte* total, const std::byte* part, std::size_t count) {
     contribution.m = theirs.m;
     contribution.op = reduce::Opcode::flt_repsum;
     reduce::flt_repsum(accumulator, contribution);
+    if (accumulator.repsum_overflow) {
+      return i;
+    }
     const auto sum = state_of({.limbs = accumulator.payload, .m = accumulator.m});
     std::memcpy(at, &sum, sizeof sum);
   }
+  return count;
 }
 
 void read_states(const std::byte* states, std::size_t count, std::size_t number_bytes,

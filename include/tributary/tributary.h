@@ -564,7 +564,8 @@ TRIBUTARY_API int tributary_wait(struct tributary_request** request, int64_t tim
 /* states[i] is numbers[i], for count elements. */
 TRIBUTARY_API int tributary_repsum_make(const void* numbers, int type, size_t count,
                                         struct tributary_repsum_state* states);
-/* total[i] += part[i], for count elements. */
+/* total[i] += part[i], for count elements. A sum has room for 2^23 numbers: TRIBUTARY_ERR_FULL if
+ * one would overflow, which is left as it was, as are those behind it. */
 TRIBUTARY_API int tributary_repsum_add(struct tributary_repsum_state* total,
                                        const struct tributary_repsum_state* part, size_t count);
 /* numbers[i] is states[i], rounded to nearest; to a float by way of a double. */

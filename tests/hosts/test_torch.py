@@ -80,6 +80,15 @@ def test_every_function_and_type_is_right_with_one_and_with_several_ranks_on_a_n
     stand.nothing_left()
 
 
+def test_groups_of_one_node_have_every_function_and_type_by_gloo(lab):
+    stand = Stand(lab, 2)
+    for words in (["functions"], ["functions", "deterministic"]):
+        lines, err = stand.run(*words, nodes=1, each=3)
+        for line in lines:
+            assert {row["way"] for row in line["statistics"]["rows"] if row["call"] == "allreduce"} == {"its ranks are on one node"}, line
+        assert "nothing is reduced in the network" not in err, err
+
+
 def test_a_network_is_trained_as_by_gloo(lab):
     stand = Stand(lab, 4)
     lines, _ = stand.run("train", 200, 25)

@@ -217,7 +217,8 @@ bool combine(int type, int op, std::byte* total, const std::byte* part, std::siz
   case TRIBUTARY_DOUBLE: return combine_floats<double, reduce::Binary64>(*code, total, part, count);
   case TRIBUTARY_MINMAXLOC_INT64:
   case TRIBUTARY_MINMAXLOC_DOUBLE: return combine_tuples(*code, total, part, count);
-  case TRIBUTARY_REPSUM_STATE: library::add_states(total, part, count); return true;
+  case TRIBUTARY_REPSUM_STATE: // no job has 2^23 ranks
+    return library::add_states(total, part, count) == count;
   default: return false;
   }
 }

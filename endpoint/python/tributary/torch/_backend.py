@@ -17,7 +17,7 @@ except ImportError as error:
 
 from .._forms import BFLOAT16
 from . import _plan
-from ._choice import Choice
+from ._choice import OF_GLOO, Choice
 from ._counters import NETWORK
 from ._engine import FabricError
 from ._operations import Barrier, Broadcast, FixedSum, Operation, Reduction
@@ -30,6 +30,10 @@ OPERATORS = {name: getattr(ReduceOp, name) for name in ("SUM", "AVG", "MIN", "MA
 LEFT = ("allgather", "_allgather_base", "allgather_coalesced", "allgather_into_tensor_coalesced", "allreduce_coalesced",
         "alltoall", "alltoall_base", "gather", "monitored_barrier", "recv", "recv_anysource", "reduce_scatter_tensor_coalesced",
         "scatter", "send")
+
+
+# Types that the inner backend lacks, in some versions of torch, and those that it reduces in their place.
+WIDER = {"bfloat16": torch.float32, "int16": torch.int32}
 
 
 def operator_name(op: Any) -> str:
@@ -194,12 +198,21 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         return self._inner_allreduce(tensors, opts, op)
 
     def _inner_allreduce(self, tensors: list[Any], opts: Any, op: Any) -> Any:
-        """Gloo has no AVG."""
-        if operator_name(op) != "AVG" or not tensors[0].is_floating_point():
+        """With AVG, and all types that the network has."""
+        if not _is_to_be_helped(tensors, op):
             return self._inner.allreduce(tensors, *_given(opts))
-        work = Work(tensors)
-        inner = self._inner.allreduce(tensors, ReduceOp.SUM)
-        return _when_done(inner, work, lambda: tensors[0].detach().div_(self._own_size))
+        plain = tensors[0].detach()
+        wider = WIDER.get(type_name(plain))
+        held = plain.to(wider) if wider else plain
+        averages = operator_name(op) == "AVG"
+
+        def end() -> None:
+            if averages:
+                held.div_(self._own_size)
+            if held is not plain:
+                plain.copy_(held)
+
+        return _when_done(self._inner.allreduce([held], ReduceOp.SUM if averages else op), Work(tensors), end)
 
     def reduce(self, tensors: Any, opts: Any = None, *rest: Any) -> Any:
         tensors, op = _tensors(tensors), _op(opts)
@@ -207,7 +220,7 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         if isinstance(plan, Plan):
             return self._reduce("reduce", tensors[0], plan, name, tensors, to_rank=opts.rootRank)
         self._count("reduce", tensors, name, plan)
-        if name != "AVG" or not tensors[0].is_floating_point():
+        if not _is_to_be_helped(tensors, op):
             return self._inner.reduce(tensors, *_given(opts))
         whole = tensors[0].detach().clone()
         takes = opts.rootRank == self._own_rank
@@ -220,12 +233,19 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         if not reason and self._process.settings.tuning == "never":
             reason = _plan.FASTER
         self._count("broadcast", tensors, "", reason or NETWORK)
-        if reason:
+        if reason and (self._why_not(tensors) or type_name(tensors[0]) in OF_GLOO):
             return self._inner.broadcast(tensors, *_given(opts))
         tensor = tensors[0].detach()
         held = tensor if tensor.is_contiguous() else tensor.contiguous()
         work = Work(tensors)
-        over = self._over(work, None if held is tensor else lambda: tensor.copy_(held))
+
+        def end() -> None:
+            if held is not tensor:
+                tensor.copy_(held)
+
+        if reason:
+            return _when_done(self._inner.broadcast([held.reshape(-1).view(torch.uint8)], *_given(opts)), work, end)
+        over = self._over(work, end)
         self._start(Broadcast(self._name("broadcast", tensor, ""), time.monotonic() + self._seconds, over, bytes_of(held),
                               opts.rootRank))
         return work
@@ -288,6 +308,14 @@ def _left(name: str) -> Any:
 
 for _name in LEFT:
     setattr(TributaryGroup, _name, _left(_name))
+
+
+def _is_to_be_helped(tensors: list[Any], op: Any) -> bool:
+    """Whether it is a reduction of the network that the inner backend lacks."""
+    if len(tensors) != 1:
+        return False
+    averages = operator_name(op) == "AVG" and tensors[0].is_floating_point()
+    return averages or (tensors[0].layout == torch.strided and type_name(tensors[0]) in WIDER)
 
 
 def _tensors(given: Any) -> list[Any]:

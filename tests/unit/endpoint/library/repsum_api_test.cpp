@@ -36,7 +36,7 @@ TEST(Repsum, SumsHaveTheSameBitsInEveryOrder) {
 
 TEST(Repsum, FloatsCancelExactlyAndStaySubnormal) {
   EXPECT_EQ(summed<float>({3e9F, 0.25F, -3e9F}, TRIBUTARY_FLOAT), 0.25F);
-  EXPECT_EQ(summed<float>({1e-40F, 1e-40F}, TRIBUTARY_FLOAT), 2e-40F);
+  EXPECT_EQ(summed<float>({1e-40F, 1e-40F}, TRIBUTARY_FLOAT), 2 * 1e-40F);
   EXPECT_TRUE(std::isnan(summed<float>(
       {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()},
       TRIBUTARY_FLOAT)));
@@ -65,6 +65,23 @@ TEST(Repsum, MicroBatchesAgreeInEveryOrder) {
     return sums;
   };
   EXPECT_EQ(by_parts({0, 1, 2}), by_parts({2, 0, 1}));
+}
+
+TEST(Repsum, ASumThatWouldOverflowIsRefusedAndUnchanged) {
+  const std::array<double, 2> numbers{1.0, 0x1p40 - 1}; // the second one's digits are the largest
+  std::array<tributary_repsum_state, 2> total{};
+  std::array<tributary_repsum_state, 2> part{};
+  ASSERT_EQ(tributary_repsum_make(numbers.data(), TRIBUTARY_DOUBLE, 2, total.data()), TRIBUTARY_OK);
+  for (int doubled = 0; doubled < 23; ++doubled) { // 2^23 numbers
+    part = total;
+    ASSERT_EQ(tributary_repsum_add(total.data(), part.data(), 2), TRIBUTARY_OK) << doubled;
+  }
+  part = total;
+  EXPECT_EQ(tributary_repsum_add(total.data(), part.data(), 2), TRIBUTARY_ERR_FULL);
+  EXPECT_NE(std::string(tributary_last_error(nullptr)).find("sum 1 of 2"), std::string::npos);
+  std::array<double, 2> sums{};
+  EXPECT_EQ(tributary_repsum_read(total.data(), 2, sums.data(), TRIBUTARY_DOUBLE), TRIBUTARY_OK);
+  EXPECT_EQ(sums, (std::array<double, 2>{0x1p24, 0x1p23 * (0x1p40 - 1)}));
 }
 
 TEST(Repsum, RefusesOtherTypesAndMissingBuffers) {
