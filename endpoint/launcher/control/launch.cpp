@@ -304,10 +304,12 @@ void Launch::ended(NodeIndex node, const messages::Ended& ended, TimeNs now) {
     }
   }
   if (lacks_mpi()) {
-    begin_end(fmt::format("no rank has called MPI_Init of the MPI library that {} was to use, so "
-                          "nothing was reduced in the network (--require-offload)",
-                          job_.command(0)),
-              1, {}, now);
+    begin_end(
+        fmt::format("no rank has called MPI_Init of the MPI library that {} was to use, so it "
+                    "reduced nothing in the network (--require-offload); --mpi none is for "
+                    "programs that use the host library or PyTorch's backend",
+                    job_.command(0)),
+        1, {}, now);
   }
   finish_if_ended(now);
 }
