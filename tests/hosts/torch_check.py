@@ -50,6 +50,7 @@ def total(count, dtype):
 
 
 def functions():
+    by_network = backend == "tributary" and tributary.torch.statistics()["network"] > 0
     types = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.uint8, torch.int16, torch.int32,
              torch.int64)  # fmt: skip
     for dtype in types:
@@ -63,7 +64,7 @@ def functions():
                 assert torch.equal(tensor, mine(count, dtype, of)), (dtype, count, op)
     nan = torch.full((3,), float("nan") if rank == size - 1 else 1.0)
     dist.all_reduce(nan, op=Op.MAX)
-    assert nan.isnan().all()
+    assert nan.isnan().all() or not by_network  # gloo has either
     for op, expected in ((Op.BOR, 7), (Op.BAND, 0), (Op.BXOR, None)):
         bits = torch.full((5,), 1 << rank % 3, dtype=torch.int32)
         dist.all_reduce(bits, op=op)
@@ -83,7 +84,10 @@ def functions():
         assert torch.equal(tensor, mine(1000, dtype, size - 1)), dtype
     tensor = mine(100, torch.float32)
     dist.reduce(tensor, size - 1)
-    assert torch.equal(tensor, total(100, torch.float32) if rank == size - 1 else mine(100, torch.float32))
+    if rank == size - 1:
+        assert torch.equal(tensor, total(100, torch.float32))
+    elif by_network:  # gloo has its interim sums there
+        assert torch.equal(tensor, mine(100, torch.float32))
     block = torch.zeros(4)
     dist.reduce_scatter(block, [torch.full((4,), float(to + rank)) for to in range(size)])
     assert (block == rank * size + size * (size - 1) / 2).all(), block

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 try:
-    from torch._C._distributed_c10d import ProcessGroup, ProcessGroupGloo, ReduceOp
+    from torch._C._distributed_c10d import PrefixStore, ProcessGroup, ProcessGroupGloo, ReduceOp
 except ImportError as error:
     raise ImportError(f"torch {torch.__version__} lacks what the backend of Tributary needs ({error}); it is tested with torch "
                       "1.13 and 2.6, built with gloo") from error
@@ -20,6 +20,7 @@ from . import _plan
 from ._choice import OF_GLOO, Choice
 from ._counters import NETWORK
 from ._engine import FabricError
+from ._inner import InnerChannel
 from ._operations import Barrier, Broadcast, FixedSum, Operation, Reduction
 from ._plan import Plan
 from ._process import Setup, process
@@ -67,7 +68,9 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         self._process.check_alive()
         self._own_rank, self._own_size = rank, size
         self._seconds = timeout.total_seconds()
+        self._store, self._timeout = store, timeout
         self._inner = ProcessGroupGloo(store, rank, size, timeout=timeout)
+        self._inner_channel: InnerChannel | None = None
         self._process.watch(store, rank, size)
         self._setup: Setup | None = None
         self._choice = Choice()
@@ -120,22 +123,42 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         settings = self._process.settings
         if settings.tuning == "never":
             return name, _plan.FASTER
-        reproducible = settings.reproducible or torch.are_deterministic_algorithms_enabled()
         return name, _plan.plan_reduction(name, type_name(tensors[0]), ranks=self._own_size, wide_frames=setup.wide_frames,
-                                          reproducible=reproducible)
+                                          reproducible=self._reproducible())
 
-    def _start(self, operation: Operation) -> None:
+    def _reproducible(self) -> bool:
+        return self._process.settings.reproducible or torch.are_deterministic_algorithms_enabled()
+
+    def _fixed_by_inner(self, tensors: list[Any], op: str) -> Plan | None:
+        """For calls that the network does not take: a plan if the sum has to have the network's bits all the same."""
+        if self._own_size == 1 or self._why_not(tensors) or not self._reproducible():
+            return None
+        plan = _plan.plan_reduction(op, type_name(tensors[0]), ranks=self._own_size, wide_frames=True, reproducible=True)
+        return plan if isinstance(plan, Plan) and plan.fixed else None
+
+    def _sums_by_inner(self) -> InnerChannel:
+        """All ranks are in the first call that needs it."""
+        if self._inner_channel is None:
+            setup = self._ready()
+            inner = ProcessGroupGloo(PrefixStore("tributary/sums", self._store), self._own_rank, self._own_size,
+                                     timeout=self._timeout)
+            self._inner_channel = InnerChannel(inner)
+            self._process.enlist(self._inner_channel, f"{setup.token} by gloo", setup.members)
+            weakref.finalize(self, self._process.drop, self._inner_channel).atexit = False
+        return self._inner_channel
+
+    def _start(self, operation: Operation, channel: Any = None) -> None:
         assert self._setup is not None
-        self._process.engine.submit(self._setup.channel, operation)
+        self._process.engine.submit(channel or self._setup.channel, operation)
 
     def _name(self, kind: str, tensor: Any, op: str) -> str:
         what = f" of {tensor.numel()} {type_name(tensor)}" if tensor is not None else ""
         return f"{kind}{what}{f' with {op}' if op else ''} at rank {self._own_rank}"
 
-    def _over(self, work: Work, after: Any = None) -> Any:
+    def _over(self, work: Work, after: Any = None, channel: Any = None) -> Any:
         """What an operation calls at its end."""
         assert self._setup is not None
-        channel, owner = self._setup.channel, self._process
+        channel, owner = channel or self._setup.channel, self._process
 
         def over(error: BaseException | None) -> None:
             try:
@@ -153,9 +176,11 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         return over
 
     def _reduce(self, kind: str, tensor: Any, plan: Plan, op: str, results: list[Any], after: Any = None,
-                to_rank: int | None = None) -> Work:
-        """Reduces the tensor in place; `after` is called with the reduced one, before the work is complete."""
-        self._count(kind, [tensor], op, NETWORK)
+                to_rank: int | None = None, why_not: str = "") -> Work:
+        """Reduces the tensor in place; `after` is called with the reduced one, before the work is complete. With a reason
+        why the network does not take it, a reproducible sum is made by the inner backend."""
+        self._count(kind, [tensor], op, why_not or NETWORK)
+        channel = self._sums_by_inner() if why_not else None
         work = Work(results)
         plain = tensor.detach()  # written on a thread that records gradients
         held = plain if plain.is_contiguous() else plain.contiguous()
@@ -175,10 +200,11 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
             if after is not None:
                 after()
 
-        over = self._over(work, end)
+        over = self._over(work, end, channel)
         if plan.fixed:
             self._process.counters.reproducible += 1
-            self._start(FixedSum(name, deadline, over, array_of(held), self._own_size, self._process.settings.whole_calls))
+            self._start(FixedSum(name, deadline, over, array_of(held), self._own_size, self._process.settings.whole_calls),
+                        channel)
         else:
             self._start(Reduction(name, deadline, over, array_of(held), plan, to_rank))
         return work
@@ -194,6 +220,8 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
                 return way.timed(self._reduce("allreduce", tensors[0], plan, name, tensors))
             self._count("allreduce", tensors, name, way.reason)
             return way.timed(self._inner_allreduce(tensors, opts, op))
+        if fixed := self._fixed_by_inner(tensors, name):
+            return self._reduce("allreduce", tensors[0], fixed, name, tensors, why_not=plan)
         self._count("allreduce", tensors, name, plan)
         return self._inner_allreduce(tensors, opts, op)
 
@@ -219,6 +247,8 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
         name, plan = self._reduction("reduce", tensors, op)
         if isinstance(plan, Plan):
             return self._reduce("reduce", tensors[0], plan, name, tensors, to_rank=opts.rootRank)
+        if fixed := self._fixed_by_inner(tensors, name):
+            return self._reduce("reduce", tensors[0], fixed, name, tensors, to_rank=opts.rootRank, why_not=plan)
         self._count("reduce", tensors, name, plan)
         if not _is_to_be_helped(tensors, op):
             return self._inner.reduce(tensors, *_given(opts))
@@ -281,6 +311,8 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
 
         if isinstance(plan, Plan):
             return self._reduce(kind, whole, plan, name, [output], take)
+        if fixed := self._fixed_by_inner([whole], name):
+            return self._reduce(kind, whole, fixed, name, [output], take, why_not=plan)
         self._count(kind, [whole], name, plan)
         work = Work([output])
         return _when_done(self._inner_allreduce([whole], None, op), work, take)

@@ -22,6 +22,8 @@ from collections.abc import Callable, Generator
 from typing import Any, Protocol
 
 LOOK_SECONDS = 0.1  # the longest sleep: time-outs and interfaces that come back are looked for
+# A process that ends closes its sockets; whether it died, the watch says within this time.
+GONE_SECONDS = 1.0
 TURN_SECONDS = 0.0003  # a sleep with one of several groups, each of which may be done first
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._forms import BFLOAT16, bfloat16, from_bfloat16
-from ._engine import TURN_SECONDS, FabricError
+from ._engine import GONE_SECONDS, TURN_SECONDS, FabricError
 from ._fabric import GroupChannel, GroupRequest
 
 Array = npt.NDArray[Any]
@@ -37,8 +37,6 @@ SLOTS = 4
 HEADER = struct.Struct("<QQI12s12s12s")
 DONE = struct.Struct("<Q")
 NO_ROOT = 0xFFFFFFFF
-# A process that ends closes its sockets; whether it died, the watch says within this time.
-GONE_SECONDS = 1.0
 COMBINE = {"sum": np.add, "min": np.minimum, "max": np.maximum, "min_nan": np.minimum, "max_nan": np.maximum,
            "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 

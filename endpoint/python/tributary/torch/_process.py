@@ -55,10 +55,13 @@ def node_identity() -> str:
 
 
 class Setup:
-    """The outcome of setting up a group: a channel, or the reason why there is none."""
+    """The outcome of setting up a group: a channel, or the reason why there is none. `token`: the group's name, the same at
+    all ranks; `members`: its ranks, as in the first group."""
 
-    def __init__(self, channel: Any = None, reason: str = "", wide_frames: bool = False) -> None:
+    def __init__(self, channel: Any = None, reason: str = "", wide_frames: bool = False, token: str = "",
+                 members: list[int] | None = None) -> None:
         self.channel, self.reason, self.wide_frames = channel, reason, wide_frames
+        self.token, self.members = token, members or []
 
 
 class Process:
@@ -105,6 +108,8 @@ class Process:
         identities = self._identities(inner, rank, size)
         reason = self._difference(identities)
         nodes = nodes_of([each["node"] for each in identities])
+        members = [identity["world"] for identity in identities]
+        token = identities[0]["group"]
         if reason:
             pass
         elif not self.settings.on:
@@ -112,7 +117,7 @@ class Process:
         elif len(nodes) == 1:
             reason = _plan.ONE_NODE
         if reason:
-            return Setup(reason=reason)
+            return Setup(reason=reason, token=token, members=members)
         made: Any = None
         wide = False
         problem = ""
@@ -126,14 +131,17 @@ class Process:
             if made is not None:
                 self._give_back(made)
             at, why = failed[0]
-            return Setup(reason=self._refused(f"rank {at} says: {why}", rank))
-        members = [identity["world"] for identity in identities]
+            return Setup(reason=self._refused(f"rank {at} says: {why}", rank), token=token, members=members)
+        self.enlist(made, token, members)
+        return Setup(made, "", all(json.loads(answer)["wide"] for answer in answers), token, members)
+
+    def enlist(self, channel: Any, token: str, members: list[int]) -> None:
+        """From now on it is broken when one of these ranks ends, or has given it up."""
         with self._lock:
-            self._channels[id(made)] = (identities[0]["group"], made, members)
+            self._channels[id(channel)] = (token, channel, members)
             gone = [self._ended[each] for each in members if each in self._ended]
         for text, clean in gone:
-            self._break(made, text, clean)
-        return Setup(made, wide_frames=all(json.loads(answer)["wide"] for answer in answers))
+            self._break(channel, text, clean)
 
     def _identities(self, inner: Any, rank: int, size: int) -> list[dict[str, Any]]:
         mine = {"node": node_identity(), "process": self.token, "world": self.rank, "settings": self.settings.common,
