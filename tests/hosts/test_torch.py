@@ -106,7 +106,7 @@ def test_a_network_is_trained_as_by_gloo(lab):
 
 def test_deterministic_training_has_the_same_bits_in_every_run_placement_and_bucket_size(lab):
     stand = Stand(lab, 4)
-    weights = set()
+    weights, calls = set(), set()
     for words, more in (
         (["train", 20, 25, "deterministic"], {}), (["train", 20, 0.05, "deterministic"], {}), (["train", 20, 0.2, "deterministic"], {}),
         (["train", 20, 25, "deterministic"], {"nodes": 2, "each": 2}), (["train", 20, 25], {"TRIBUTARY_SUM": "reproducible"}),
@@ -117,7 +117,9 @@ def test_deterministic_training_has_the_same_bits_in_every_run_placement_and_buc
             in_network(lines, 0.8)
         assert all(line["statistics"]["reproducible"] >= 20 for line in lines), lines
         weights |= {line["weights"] for line in lines}
+        calls.add(sum(row["calls"] for row in lines[0]["statistics"]["rows"] if row["call"] == "allreduce"))
     assert len(weights) == 1, weights
+    assert len(calls) > 1, "buckets were of one size"
 
 
 def test_fully_sharded_training_reduces_in_the_network(lab):

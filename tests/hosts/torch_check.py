@@ -107,6 +107,7 @@ def functions():
 
 
 def train(steps, cap):
+    dist._DEFAULT_FIRST_BUCKET_BYTES = int(cap * 2**20)  # the others' size is bucket_cap_mb
     torch.manual_seed(1)
     model = DistributedDataParallel(torch.nn.Sequential(
         torch.nn.Conv2d(1, 8, 3), torch.nn.Tanh(), torch.nn.AvgPool2d(2), torch.nn.Conv2d(8, 16, 3), torch.nn.Tanh(),

@@ -11,7 +11,8 @@ refuses, through gloo. All ranks agree on it, and one line says why. `statistics
 torch.use_deterministic_algorithms(True), or TRIBUTARY_SUM=reproducible, sums of floats have the same bits in every run.
 
 Rooms: _plan, _fixed, _settings, _counters and _node's protocol are pure; _engine is the thread that owns the host; _fabric
-and _node are channels to the fabric, and _inner is one to gloo for reproducible sums of groups without a place in it; _watch knows who is alive; _process sets groups up; _backend is what torch calls.
+and _node are channels to the fabric, and _inner is one to gloo, for reproducible sums of groups without a place in the
+fabric; _watch knows who is alive; _process sets groups up; _backend is what torch calls.
 """
 
 from __future__ import annotations

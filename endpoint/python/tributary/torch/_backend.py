@@ -91,6 +91,7 @@ class TributaryGroup(ProcessGroup):  # type: ignore[misc]
                 if self._setup.channel is not None:
                     # At the program's end the process leaves its groups in their order.
                     weakref.finalize(self, self._process.drop, self._setup.channel).atexit = False
+        self._process.check_members(self._setup.members)
         return self._setup
 
     @staticmethod

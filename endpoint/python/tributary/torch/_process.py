@@ -96,6 +96,13 @@ class Process:
         if self._over:
             raise RuntimeError("Tributary torch: the program is ending, and its groups are left")
 
+    def check_members(self, members: list[int]) -> None:
+        """Raises if one of these has died."""
+        if self._ended:
+            for text, clean in (self._ended[each] for each in members if each in self._ended):
+                if not clean:
+                    raise RuntimeError(f"Tributary torch: {text}")
+
     def watch(self, store: Any, rank: int, size: int) -> None:
         """Of the first group, which has all processes."""
         if self._watch is None and size > 1:
