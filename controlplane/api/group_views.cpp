@@ -91,6 +91,7 @@ json::object Views::summary_of(const group::Group& group) const {
     if (!group.frames_note.empty()) {
       object["frames_note"] = group.frames_note;
     }
+    object["shared_frames"] = group.frames.shared;
     object["in_switch_results"] = group.in_switch_results.agreed;
     if (!group.in_switch_results.note.empty()) {
       object["in_switch_note"] = group.in_switch_results.note;
@@ -145,6 +146,7 @@ json::object Views::membership(const group::Group& group, std::uint32_t rank) co
                       {"slots", group.frames.slots},
                       {"payload", group.frames.payload},
                       {"float16", group.frames.half_floats},
+                      {"shared_frames", group.frames.shared},
                       {"in_switch_results", group.in_switch_results.agreed}};
   if (!group.in_switch_results.note.empty()) {
     object["in_switch_note"] = group.in_switch_results.note;

@@ -80,6 +80,7 @@ json::object Views::tree_json(const group::Group& group, std::size_t index) cons
           {"slots", group.frames.slots},
           {"payload", group.frames.payload},
           {"float16", group.frames.half_floats},
+          {"shared_frames", group.frames.shared},
           {"in_switch_results", in_switch},
           {"root", std::move(root)},
           {"parts", std::move(parts)},

@@ -62,6 +62,8 @@ struct Settings {
   /// Whether groups without a preference get in-switch results, where the switch next to the root
   /// and all members support them.
   bool in_switch_results = true;
+  /// Whether any member of a group may multicast on its trees, where all their switches can.
+  bool shared_frames = true;
 };
 
 /// The only hosts and VNIs that a job's groups may use, in any order; nothing: any.

@@ -248,7 +248,9 @@ bool Registry::narrow(GroupId id, const WideFrames& frames, const std::string& w
       !it->second.routed()) {
     return false;
   }
+  const bool shared = it->second.frames.shared;
   it->second.frames = frames;
+  it->second.frames.shared = shared;
   it->second.frames_note = why;
   put(it->second);
   return true;

@@ -215,6 +215,14 @@ const Key<Groups> groups_keys[] = {
               "members and the switch next to its root can: that switch then sends results to all. "
               "A group or a member that asks for it or refuses it has precedence."},
      [](Groups& g, const Value& v) { g.in_switch_results = std::get<bool>(v); }},
+    {{.name = "shared_frames",
+      .type = configuration::Flag{},
+      .fallback = "true",
+      .change = configuration::Change::live,
+      .help = "Whether any member of a group may multicast on its trees, where all their switches "
+              "can: broadcasts and allgathers go that way. It is agreed on with the group's first "
+              "trees."},
+     [](Groups& g, const Value& v) { g.shared_frames = std::get<bool>(v); }},
     {{.name = "first_vni",
       .type = Integer{1, 65535},
       .fallback = "1024",

@@ -58,6 +58,7 @@ struct Groups {
   std::uint32_t payload = 1408; ///< 32: no wide frames
   bool float16 = true;
   bool in_switch_results = true;
+  bool shared_frames = true;
   std::chrono::milliseconds vni_quarantine{300'000};
   std::string job_ports = "closed";
 };

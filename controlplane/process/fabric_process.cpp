@@ -56,6 +56,7 @@ group::Settings group_settings(const Groups& config) {
   settings.last_vni = Vni{config.last_vni};
   settings.vni_quarantine_ns = nanoseconds(config.vni_quarantine);
   settings.in_switch_results = config.in_switch_results;
+  settings.shared_frames = config.shared_frames;
   if (const std::uint32_t payload = records::payload_within(config.payload);
       payload > records::WideFrames::narrow_payload) {
     settings.frames = {.slots = config.slots, .payload = payload, .half_floats = config.float16};

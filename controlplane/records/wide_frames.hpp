@@ -1,5 +1,5 @@
-// Wide frames of a tree: how many reductions may be in flight on it, and how much of a vector a
-// frame carries (docs/protocol/groups.md, "Wide frames").
+// Frames of a tree: how many reductions may be in flight on it, how much of a vector a frame
+// carries (docs/protocol/groups.md, "Wide frames"), and whether any member may multicast.
 //
 //   slots    8, 16, 32, 64 or 128
 //   payload  bytes of elements in a frame: 32 in the 84-byte form, which every tree has; in wide
@@ -32,6 +32,8 @@ struct WideFrames {
   /// For one switch only: it sends in-switch results, and keeps the last one of each slot
   /// (docs/protocol/in-switch-results.md).
   bool in_switch = false;
+  /// Any member may multicast on it (docs/protocol/shared-frames.md).
+  bool shared = false;
 
   [[nodiscard]] constexpr bool any() const { return payload > narrow_payload; }
   [[nodiscard]] constexpr std::uint64_t bytes() const {

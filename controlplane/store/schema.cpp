@@ -52,7 +52,8 @@ constexpr const char* tables = R"sql(
     frames_note    TEXT NOT NULL,
     wanted_in_switch  INTEGER NOT NULL,
     in_switch_results INTEGER NOT NULL,
-    in_switch_note    TEXT NOT NULL
+    in_switch_note    TEXT NOT NULL,
+    shared_frames     INTEGER NOT NULL
   ) STRICT;
 
   CREATE TABLE members (

@@ -95,7 +95,7 @@ public:
       : job_(db.prepare("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
         group_(db.prepare("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                           "?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                          "?, ?)")),
+                          "?, ?, ?)")),
         member_(db.prepare("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?, ?, ?, ?)")),
         tree_(db.prepare("INSERT OR REPLACE INTO trees VALUES (?, ?, ?, ?)")),
         address_(db.prepare("INSERT OR REPLACE INTO addresses VALUES (?, ?)")),
@@ -131,7 +131,7 @@ public:
                g.root, g.vni.value, g.cookie.value, g.timeout_us, name_of(g.state),
                g.wanted_frames.slots, g.wanted_frames.payload, g.frames.slots, g.frames.payload,
                g.frames.half_floats, g.frames_note, value_of(g.in_switch_results.wanted),
-               g.in_switch_results.agreed, g.in_switch_results.note);
+               g.in_switch_results.agreed, g.in_switch_results.note, g.frames.shared);
   }
   void operator()(const records::MemberRecord& m) {
     member_.run(m.group.value, m.rank, m.nid.value, m.host, name_of(m.state), m.takes.slots,
@@ -315,7 +315,8 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
       db, "group",
       "SELECT id, job, name, step, multicast, size, trees, wanted_root, root, vni, "
       "cookie, timeout_us, state, wanted_slots, wanted_payload, slots, payload, half_floats, "
-      "frames_note, wanted_in_switch, in_switch_results, in_switch_note FROM groups ORDER BY 1",
+      "frames_note, wanted_in_switch, in_switch_results, in_switch_note, shared_frames FROM groups "
+      "ORDER BY 1",
       damaged, [&](const Statement& row) {
         all.groups.push_back({.id = records::GroupId{number_at<std::uint64_t>(row, 0)},
                               .job = std::string(row.text(1)),
@@ -335,7 +336,8 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
                                                 .half_floats = true},
                               .frames = {.slots = number_at<std::uint32_t>(row, 15),
                                          .payload = number_at<std::uint32_t>(row, 16),
-                                         .half_floats = row.integer(17) != 0},
+                                         .half_floats = row.integer(17) != 0,
+                                         .shared = row.integer(22) != 0},
                               .frames_note = std::string(row.text(18)),
                               .in_switch_results = {.wanted = wanted_in_switch_at(row, 19),
                                                     .agreed = row.integer(20) != 0,

@@ -179,6 +179,18 @@ FramePlanning::agreed_in_switch(const group::Group& group,
   return choice;
 }
 
+// ---- shared frames ----
+
+bool FramePlanning::agreed_shared(const group::Group& group,
+                                  std::span<const trees::PlannedTree> trees) const {
+  return rooms_.registry.settings().shared_frames && !group.multicast &&
+         std::ranges::all_of(trees, [&](const trees::PlannedTree& tree) {
+           return std::ranges::all_of(tree.parts, [&](const multicast::TreePart& part) {
+             return rooms_.switches[part.at].limits.shared();
+           });
+         });
+}
+
 WideFrames FramePlanning::frames_on(const group::Group& group,
                                     std::span<const multicast::TreePart> parts) const {
   WideFrames frames = group.frames;
@@ -242,6 +254,12 @@ std::string FramePlanning::why_not_carried(const group::Group& group, TreeNumber
 std::string FramePlanning::why_not_carried(const group::Group& group, std::size_t index,
                                            std::span<const multicast::TreePart> parts) const {
   for (const multicast::TreePart& part : parts) {
+    if (lacks_shared_frames(group, part.at)) {
+      return fmt::format(
+          "the members of group {}/{} multicast on its trees, and {} is of a version "
+          "that has no shared frames",
+          group.job, group.name, graph()[part.at].name);
+    }
     if (group.frames.any() && trees::EngineLoads::occupies(part)) {
       WideFrames place = frames_on(group, parts);
       place.in_switch = place.in_switch && part.depth == 0;
@@ -267,10 +285,13 @@ bool FramePlanning::knows_wide_frames(const group::Group& group,
 
 multicast::Tree FramePlanning::weight_of_switches_without_room(const group::Group& group) const {
   multicast::Tree weight;
-  for (std::uint32_t s = 0; group.frames.any() && s < rooms_.switches.size(); ++s) {
-    const bool has_room = std::ranges::all_of(group.routes, [&](const records::TreeRecord& tree) {
-      return why_not_carried(group, tree.number, SwitchId{s}, group.frames).empty();
-    });
+  const bool any = group.frames.any();
+  for (std::uint32_t s = 0; (any || group.frames.shared) && s < rooms_.switches.size(); ++s) {
+    const bool has_room =
+        !lacks_shared_frames(group, SwitchId{s}) &&
+        std::ranges::all_of(group.routes, [&](const records::TreeRecord& tree) {
+          return !any || why_not_carried(group, tree.number, SwitchId{s}, group.frames).empty();
+        });
     if (!has_room) {
       for (const topology::Hop& hop : graph().hops(SwitchId{s})) {
         weight.links.insert(weight.links.end(), weight_of_narrow, hop.link);

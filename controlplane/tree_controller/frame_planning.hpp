@@ -64,6 +64,9 @@ public:
   /// they must not reduce the group's wide frames.
   [[nodiscard]] group::InSwitchChoice
   agreed_in_switch(const group::Group& group, std::span<const trees::PlannedTree> trees) const;
+  /// Whether any member of a group with these first trees may multicast on them.
+  [[nodiscard]] bool agreed_shared(const group::Group& group,
+                                   std::span<const trees::PlannedTree> trees) const;
   /// Sends an event: the group has less than it would with more memory in switches.
   void report_lack_of_room(const group::Group& group);
   /// A switch had less room than known: the group gets less, unless its members may already know
@@ -108,6 +111,11 @@ private:
   [[nodiscard]] std::string why_not_carried(const group::Group& group, TreeNumber tree,
                                             topology::SwitchId at,
                                             const records::WideFrames& place) const;
+  /// Whether a tree of the group that is shared cannot lead over this switch.
+  [[nodiscard]] bool lacks_shared_frames(const group::Group& group, topology::SwitchId at) const {
+    return group.frames.shared && rooms_.switches.was_heard(at) &&
+           !rooms_.switches[at].limits.shared();
+  }
 
   Rooms rooms_;
 };

@@ -218,6 +218,7 @@ void TreeControl::offer(group::GroupId id, trees::GroupTrees& group_trees) {
     group::WideFramesChoice agreed =
         rooms_.frames.agreed_frames(*group, routes.in_switch, group_trees.trees);
     routes.frames = agreed.frames;
+    routes.frames.shared = rooms_.frames.agreed_shared(*group, group_trees.trees);
     routes.frames_note = std::move(agreed.why);
     short_of_room = agreed.short_of_room;
   }

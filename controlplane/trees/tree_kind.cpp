@@ -2,6 +2,7 @@
 
 #include "controlplane/transaction/check.hpp"
 #include "controlplane/trees/order.hpp"
+#include "controlplane/trees/shared_order.hpp"
 
 #include <fmt/format.h>
 
@@ -149,16 +150,23 @@ transaction::Order TreeKind::order(const Subject& subject, const Target* target,
 
   std::vector<WantedPart> wanted;
   std::map<SwitchId, ContentPtr> contents;
+  std::vector<transaction::Move> shared; // the second step of a tree that is shared
   if (target != nullptr) {
+    const bool in_two_steps = needs_two_steps(subject, target->parts, inventory);
     std::vector<SwitchId> anywhere;
     for (const Part& part : target->parts) {
       const multicast::TreePart& entry = part_of(*part.content);
+      const bool is_there = inventory.holds(part, subject);
+      const Part first{part.at, in_two_steps ? not_shared(part.content) : part.content};
       wanted.push_back({.at = part.at,
                         .up = neighbour(part.at, entry.parent),
                         .depth = entry.depth,
-                        .changes = !inventory.holds(part, subject)});
-      contents.emplace(part.at, part.content);
+                        .changes = !is_there && !inventory.holds(first, subject)});
+      contents.emplace(part.at, first.content);
       anywhere.push_back(part.at);
+      if (!is_there && first.content != part.content) {
+        shared.push_back({.at = part.at, .content = part.content});
+      }
     }
     // Switches that never connected to this manager, and that others point to, may point anywhere.
     std::set<SwitchId> unheard;
@@ -183,6 +191,11 @@ transaction::Order TreeKind::order(const Subject& subject, const Target* target,
   for (const Move& move : ordered->moves) {
     order.moves.push_back({move.at, move.removes ? nullptr : contents.at(move.at), move.stage});
   }
+  const unsigned last = order.moves.empty() ? 0 : order.moves.back().stage + 1;
+  for (transaction::Move& move : shared) {
+    move.stage = last;
+    order.moves.push_back(std::move(move));
+  }
   return order;
 }
 
@@ -206,7 +219,13 @@ ContentPtr TreeKind::alone(const Subject& subject, const Part& part,
       ahead.push_back(up);
     }
   }
-  return part.content;
+  if (!frames_of(*part.content).shared) {
+    return part.content;
+  }
+  const Inventory::Placement* const placement = inventory.find(subject);
+  const bool shares = placement != nullptr && placement->wanted &&
+                      may_share(subject, placement->wanted->parts, part.at, inventory);
+  return shares ? part.content : not_shared(part.content);
 }
 
 } // namespace tributary::trees

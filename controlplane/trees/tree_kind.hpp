@@ -80,7 +80,8 @@ public:
   [[nodiscard]] transaction::Order order(const transaction::Subject& subject,
                                          const transaction::Target* target,
                                          const transaction::Inventory& inventory) const override;
-  /// Null while frames could then loop back to the switch, given what all others may hold.
+  /// Null while frames could then loop back to the switch, given what all others may hold; not
+  /// shared while shared frames could (shared_order.hpp).
   [[nodiscard]] transaction::ContentPtr
   alone(const transaction::Subject& subject, const transaction::Part& part,
         const transaction::Inventory& inventory) const override;

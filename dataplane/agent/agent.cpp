@@ -244,6 +244,7 @@ control::SwitchHello Agent::hello() const {
   out.mutable_limits()->set_ports(static_cast<std::uint32_t>(file().ports.size()));
   out.mutable_limits()->set_destinations(forwarding_table::max_destinations);
   out.mutable_limits()->set_descriptors_per_engine(file().settings.descriptors_per_engine);
+  out.mutable_limits()->set_shared(true);
   if (const std::uint32_t longest = transactions_.in_force().longest_wide_payload()) {
     out.mutable_limits()->set_wide_payload(longest);
     out.mutable_limits()->set_wide_slots(most_reductions_per_tree);

@@ -72,6 +72,10 @@ std::string InForce::problem_with(const control::Change& change) const {
       problem = core::problem_with_in_switch(tree.wait_count());
       problem = problem.empty() ? problem : fmt::format("tree {}: {}", tree.number(), problem);
     }
+    if (problem.empty() && tree.shared()) {
+      problem = core::problem_with_shared(tree.wait_count());
+      problem = problem.empty() ? problem : fmt::format("tree {}: {}", tree.number(), problem);
+    }
     return problem.empty() ? problem_with_frames(tree) : problem;
   }
   case control::Change::kRemoveTree:
@@ -229,10 +233,14 @@ void InForce::apply(const control::Change& change) {
 void InForce::set_tree(const control::Tree& tree) {
   const TreeNumber number = number_of(tree.number());
   const Tree wanted{tree.wait_count(), port_of(tree.parent()), PortSet(tree.children()),
-                    demand_of(tree)};
-  Tree& mine = trees_[number];
-  if (mine != wanted) {
-    mine = wanted;
+                    demand_of(tree), tree.shared()};
+  const auto [mine, is_new] = trees_.try_emplace(number);
+  if (mine->second.shared != wanted.shared) {
+    mine->second.shared = wanted.shared;
+    changed_flags_.insert(number);
+  }
+  if (is_new || mine->second != wanted) {
+    mine->second = wanted;
     changed_trees_.insert(number);
   }
 }
@@ -367,9 +375,16 @@ std::shared_ptr<const core::Tables> InForce::make_snapshot() {
   newest_ = rebuild_ ? build_all(version() + 1) : build_changed(version() + 1);
   rebuild_ = false;
   changed_trees_.clear();
+  changed_flags_.clear();
   changed_ports_ = {};
   changed_routes_ = false;
   return newest_;
+}
+
+void InForce::add_tree(core::TablesBuilder& builder, TreeNumber number, const Tree& tree) {
+  static_cast<void>(
+      builder.add_tree(number, tree.wait_count, tree.parent, tree.children, tree.slots));
+  static_cast<void>(builder.set_shared(number, tree.shared));
 }
 
 std::shared_ptr<const core::Tables> InForce::build_all(std::uint64_t version) const {
@@ -377,8 +392,7 @@ std::shared_ptr<const core::Tables> InForce::build_all(std::uint64_t version) co
   core::TablesBuilder builder(file_.settings.timers, *config::build_tables(file_, version, none),
                               file_.settings.wide_memory);
   for (const auto& [number, tree] : trees_) {
-    static_cast<void>(
-        builder.add_tree(number, tree.wait_count, tree.parent, tree.children, tree.slots));
+    add_tree(builder, number, tree);
   }
   PortSet::first(file_.ports.size()).for_each([&](PortNumber port) {
     builder.set_vnis(port, vnis_of(port));
@@ -398,9 +412,12 @@ std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version
   }
   for (const TreeNumber number : changed_trees_) {
     if (const auto it = trees_.find(number); it != trees_.end()) {
-      const Tree& tree = it->second;
-      static_cast<void>(
-          builder.add_tree(number, tree.wait_count, tree.parent, tree.children, tree.slots));
+      add_tree(builder, number, it->second);
+    }
+  }
+  for (const TreeNumber number : changed_flags_) { // such a tree keeps the data that it holds
+    if (const auto it = trees_.find(number); it != trees_.end()) {
+      static_cast<void>(builder.set_shared(number, it->second.shared));
     }
   }
   changed_ports_.for_each([&](PortNumber port) {
@@ -416,7 +433,8 @@ std::shared_ptr<const core::Tables> InForce::build_changed(std::uint64_t version
 control::InForce InForce::describe() const {
   control::InForce out;
   const auto add = [&](TreeNumber number, ContributionCount wait_count, PortNumber parent,
-                       PortSet children, const core::SlotDemand& slots, bool from_file) {
+                       PortSet children, const core::SlotDemand& slots, bool shared,
+                       bool from_file) {
     control::Tree& tree = *out.add_trees();
     tree.set_number(number.value);
     tree.set_wait_count(wait_count);
@@ -429,12 +447,13 @@ control::InForce InForce::describe() const {
       tree.set_half_floats(slots.half_floats);
     }
     tree.set_in_switch_results(slots.in_switch);
+    tree.set_shared(shared);
   };
   for (const config::Tree& tree : file_.trees) {
-    add(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots, true);
+    add(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots, tree.shared, true);
   }
   for (const auto& [number, tree] : trees_) {
-    add(number, tree.wait_count, tree.parent, tree.children, tree.slots, false);
+    add(number, tree.wait_count, tree.parent, tree.children, tree.slots, tree.shared, false);
   }
   for (std::size_t port = 0; port < permitted_.size(); ++port) {
     for (const auto& [vni, given] : permitted_[port]) {

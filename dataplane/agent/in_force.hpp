@@ -77,6 +77,7 @@ private:
     PortNumber parent = no_port;
     PortSet children;
     core::SlotDemand slots; ///< for wide frames
+    bool shared = false;
     friend bool operator==(const Tree&, const Tree&) = default;
   };
 
@@ -106,6 +107,7 @@ private:
   /// The file's list and the permissions. If the file lets all VNIs in and no permission closes the
   /// port: all but those kept out; null if none is kept out.
   [[nodiscard]] std::shared_ptr<const core::VniSet> vnis_of(PortNumber port) const;
+  static void add_tree(core::TablesBuilder& builder, TreeNumber number, const Tree& tree);
   [[nodiscard]] std::shared_ptr<const core::Tables> build_all(std::uint64_t version) const;
   [[nodiscard]] std::shared_ptr<const core::Tables> build_changed(std::uint64_t version) const;
 
@@ -126,6 +128,7 @@ private:
   std::shared_ptr<const core::Tables> newest_;
   bool rebuild_ = true;
   std::set<TreeNumber> changed_trees_; ///< since the newest snapshot
+  std::set<TreeNumber> changed_flags_; ///< trees that are shared since then, or no more
   PortSet changed_ports_;              ///< whose permissions changed
   bool changed_routes_ = false;
 };

@@ -16,6 +16,7 @@ std::shared_ptr<const core::Tables> build_tables(const Switch& config, std::uint
   for (const Tree& tree : config.trees) {
     check(builder.add_tree(tree.number, tree.wait_count, tree.parent, tree.children, tree.slots),
           tree.line, "switch.tree");
+    check(builder.set_shared(tree.number, tree.shared), tree.line, "switch.tree");
   }
   for (const Route& route : config.routes) {
     check(builder.add_route(route.nid, route.port), route.line, "switch.route");

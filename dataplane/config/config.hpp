@@ -84,11 +84,12 @@ struct Tree {
   PortSet children;
   int line = 0;
   core::SlotDemand slots{}; ///< for wide frames
+  bool shared = false;      ///< any member may multicast on it
 
   /// Whether a switch treats both alike.
   [[nodiscard]] bool acts_as(const Tree& other) const {
     return number == other.number && wait_count == other.wait_count && parent == other.parent &&
-           children == other.children && slots == other.slots;
+           children == other.children && slots == other.slots && shared == other.shared;
   }
 };
 

@@ -48,6 +48,7 @@ struct TreeDraft {
   std::string parent;
   std::vector<std::string> children;
   core::SlotDemand slots;
+  bool shared = false;
 };
 struct ClassDraft {
   std::int64_t number = 0;

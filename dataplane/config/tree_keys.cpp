@@ -90,6 +90,16 @@ const Key<TreeDraft> tree_keys[] = {
           "result to all. The hosts need the same setting. With a payload it takes one "
           "more vector of slot memory for each slot."},
      [](TreeDraft& t, const Value& v) { t.slots.in_switch = std::get<bool>(v); }},
+    {{.name = "shared",
+      .type = configuration::Flag{},
+      .fallback = "false",
+      .sample = "",
+      .change = Change::live,
+      .help =
+          "Whether any member may multicast on the tree: shared frames are copied to its parent "
+          "and children. All switches of the tree need it, and the hosts the same setting. While "
+          "the tree's ports change, leave it false at all of them."},
+     [](TreeDraft& t, const Value& v) { t.shared = std::get<bool>(v); }},
 };
 
 const Key<RouteDraft> route_keys[] = {

@@ -239,6 +239,7 @@ void Validator::add(Switch& sw, const TreeDraft& draft, const SectionReader& rea
   tree.number = TreeNumber{static_cast<std::uint16_t>(draft.number)};
   tree.wait_count = static_cast<ContributionCount>(draft.wait_count);
   tree.slots = draft.slots;
+  tree.shared = draft.shared;
   tree.line = reader.line();
   claim(fmt::format("in switch \"{}\" the tree", sw.name), fmt::format("{}", draft.number),
         "another tree", reader, "tree");
@@ -277,6 +278,13 @@ void Validator::check_slots(const Switch& sw, const TreeDraft& draft, const Sect
         !problem.empty()) {
       findings_.add(reader.line("in_switch_results"), reader.path("in_switch_results"), "{}",
                     problem);
+    }
+  }
+  if (draft.shared) {
+    if (std::string problem =
+            core::problem_with_shared(static_cast<ContributionCount>(draft.wait_count));
+        !problem.empty()) {
+      findings_.add(reader.line("shared"), reader.path("shared"), "{}", problem);
     }
   }
   if (!slots.any()) {

@@ -36,6 +36,10 @@ Classified IngressCheck::classify_by_field(const FrameView& frame) const {
     return has_its_length(frame) ? Classified::unicast(dfa.nid())
                                  : Classified::refused(DropReason::bad_length);
   }
+  if (dfa.action() == wire::shared_action) {
+    return has_its_length(frame) ? Classified::shared(ReductionKey(dfa.tree(), ReductionId{0}))
+                                 : Classified::refused(DropReason::bad_length);
+  }
   if (dfa.action() != multicast_action) {
     return Classified::refused(DropReason::bad_action);
   }

@@ -16,7 +16,8 @@
 //   6  vni_not_permitted  edge ports: the VNI is on the port's list
 //   7  by destination address:
 //        unicast          bad_length      20 <= total length <= bytes present
-//        multicast        bad_action      the action is 7
+//        multicast        bad_action      the action is 7, or 6 of a shared frame
+//        shared frame     bad_length      20 <= total length <= bytes present; then shared.hpp
 //
 // The other checks of a multicast frame depend on its tree (`refusal_on`):
 //
@@ -58,7 +59,8 @@ enum class FrameKind : std::uint8_t {
   reduction, ///< multicast, valid for any reduction tree: 84 bytes, an id below 8
   wide,      ///< multicast, possibly valid only for trees with wide frames: such a frame, or one of
              ///< 84 bytes with a higher id; its tree decides
-  multicast, ///< any other multicast
+  multicast, ///< any other multicast with the root's action
+  shared,    ///< a multicast from any member
   unicast,
   hello,   ///< for the switch's agent
   lldp,    ///< for the switch's LLDP station
@@ -80,6 +82,9 @@ public:
   static constexpr Classified wide(ReductionKey key) {
     return Classified(FrameKind::wide, key.index());
   }
+  static constexpr Classified shared(ReductionKey key) {
+    return Classified(FrameKind::shared, key.index());
+  }
   static constexpr Classified unicast(Nid destination) {
     return Classified(FrameKind::unicast, destination.value);
   }
@@ -97,7 +102,8 @@ public:
   [[nodiscard]] constexpr DropReason reason() const { return static_cast<DropReason>(value()); }
   /// Whether an engine may be involved.
   [[nodiscard]] constexpr bool may_reduce() const { return kind() <= FrameKind::wide; }
-  /// Key of a `reduction`, `wide` or `multicast` frame; for `multicast` always with an id below 8.
+  /// Key of a `reduction`, `wide`, `multicast` or `shared` frame; for `multicast` always with an id
+  /// below 8, for `shared` with id 0.
   /// Unspecified for other kinds.
   [[nodiscard]] constexpr ReductionKey key() const {
     return ReductionKey::from_index(value() & (all_reduction_keys - 1));

@@ -370,7 +370,10 @@ PackedDecision foreign(Effects effects, PortNumber in, const FrameView& frame, P
   return forward(effects, frame, to, Event::foreign);
 }
 
-/// Rare cases that involve no engine.
+template <typename Effects> // shared.hpp
+PackedDecision shared(Effects effects, PortNumber in, const FrameView& frame, ReductionKey key);
+
+/// What involves no engine, besides the multicasts of roots and unicast.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
                                               const FrameView& frame, Classified what) {
@@ -379,6 +382,7 @@ template <typename Effects>
   case FrameKind::hello: return delivered(Event::hello);
   case FrameKind::lldp: return delivered(Event::lldp);
   case FrameKind::foreign: return foreign(effects, in, frame, what.foreign_to());
+  case FrameKind::shared: return shared(effects, in, frame, what.key());
   case FrameKind::unicast:
   case FrameKind::multicast:
   case FrameKind::wide:
@@ -443,4 +447,5 @@ decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& fr
 
 } // namespace tributary::core
 
+#include "dataplane/core/shared.hpp"
 #include "dataplane/core/wide_decide.hpp" // the rest of `decide`

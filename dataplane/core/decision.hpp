@@ -38,6 +38,7 @@ enum class Event : std::uint8_t {
   unicast,             ///< forwarded by its route
   detoured,            ///< forwarded by a spare port: the first ones are down or stuck
   multicast,           ///< replicated, no reduction on this tree
+  shared,              ///< replicated to all other ports of the tree: from any member
   armed,               ///< armed a free descriptor, replicated
   rearmed,             ///< found a descriptor and moved it on, replicated
   arm_failed,          ///< no descriptor was free; replicated all the same
@@ -80,6 +81,7 @@ constexpr std::string_view name_of(Event e) {
   case Event::unicast: return "unicast";
   case Event::detoured: return "detoured";
   case Event::multicast: return "multicast";
+  case Event::shared: return "shared";
   case Event::armed: return "armed";
   case Event::rearmed: return "rearmed";
   case Event::arm_failed: return "arm_failed";

@@ -21,7 +21,7 @@ namespace tributary::core {
   X(bad_length,         "the total length is not one the frame kind and its tree allow, or is longer than the frame") \
   X(truncated,          "a reduction frame of fewer than 94 bytes, or a wide one without all of its payload") \
   X(bad_checksum,       "the checksum of the fabric header is wrong")                              \
-  X(bad_action,         "a multicast address whose action is not 7")                               \
+  X(bad_action,         "a multicast address whose action is neither 7 nor 6")                     \
   X(bad_request,        "a frame on a reduction tree whose request length is not 49, or not that of its vector") \
   X(bad_form,           "a wide reduction frame without a form of 1 to 7")                         \
   X(bad_reduction_id,   "a reduction frame with an id that its tree does not have")                \
@@ -30,6 +30,7 @@ namespace tributary::core {
   X(unknown_tree,       "no tree of this number is installed")                                     \
   X(not_on_tree,        "the tree is installed, but this port is neither its parent nor a child")  \
   X(arm_from_child,     "an arm that did not come from the tree's parent port")                    \
+  X(not_shared,         "a multicast from any member on a tree that is not shared here: it never is, or its ports are changing") \
   X(not_from_parent,    "an ordinary multicast that did not come from the tree's parent port")     \
   X(stale_sequence,     "a contribution to a sequence older than the armed one")                   \
   X(counted_twice,      "a contribution of an endpoint that has contributed to this reduction already")     \

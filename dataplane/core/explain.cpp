@@ -25,6 +25,7 @@ std::string_view reason_of(Event event) {
   case Event::unicast: return "its route";
   case Event::detoured: return "a spare: the first ports of its route are down, or paused too long";
   case Event::multicast: return "an ordinary multicast";
+  case Event::shared: return "a multicast from any member, to all other ports of the tree";
   case Event::armed: return "it arms a free descriptor";
   case Event::rearmed:
     return "it moves the descriptor to its sequence, and the held data is discarded";

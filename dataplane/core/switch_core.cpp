@@ -72,7 +72,7 @@ const MulticastEntry* SwitchCore::reduction_of(PortNumber in, FrameView frame) c
     return nullptr;
   }
   const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
-  if (!dfa.is_multicast()) {
+  if (!dfa.is_multicast() || dfa.action() == wire::shared_action) {
     return nullptr;
   }
   const MulticastEntry& entry = tables_->tree(dfa.tree());

@@ -88,6 +88,12 @@ std::string problem_with_in_switch(std::uint32_t wait_count) {
                    number(wait_count) + "; give the size of the group";
 }
 
+std::string problem_with_shared(std::uint32_t wait_count) {
+  return wait_count > 0 ? std::string()
+                        : "only the root may send on an ordinary multicast; a tree that is shared "
+                          "has a wait count above 0";
+}
+
 std::string TablesBuilder::add_tree(TreeNumber tree, ContributionCount wait_count,
                                     PortNumber parent, PortSet children, const SlotDemand& demand) {
   if (std::string problem =
@@ -179,6 +185,16 @@ void TablesBuilder::deal_slots() {
     }
   }
   tables_->slot_places_ = std::move(places);
+}
+
+std::string TablesBuilder::set_shared(TreeNumber tree, bool shared) {
+  MulticastEntry& entry = tables_->trees_[tree.value];
+  if (std::string problem = shared ? problem_with_shared(entry.wait_count) : std::string();
+      !problem.empty()) {
+    return "tree " + number(tree.value) + ": " + problem;
+  }
+  entry.shared = shared;
+  return {};
 }
 
 void TablesBuilder::remove_tree(TreeNumber tree) {

@@ -40,6 +40,8 @@ struct MulticastEntry {
   /// The parent is the root's own port, and this switch sends the results (in_switch_decide.hpp).
   /// The wait count includes the root.
   bool in_switch : 1 = false;
+  /// Any member may multicast on it (shared.hpp).
+  bool shared : 1 = false;
   /// As many endpoints as child ports: exactly one per port.
   bool one_behind_each = false;
 
@@ -186,9 +188,12 @@ public:
   [[nodiscard]] std::size_t keys() const { return keys_; }
   /// End of the last place in slot memory.
   [[nodiscard]] std::uint64_t slot_lines() const { return slot_lines_; }
-  /// Whether the other snapshot has the tree with the same ports, count and place.
+  /// Whether the other snapshot has the tree with the same ports, count and place. Whether it is
+  /// shared is nothing to reductions.
   [[nodiscard]] bool has_same(const Tables& other, TreeNumber t) const {
-    return tree(t) == other.tree(t) && slot_place(t) == other.slot_place(t);
+    MulticastEntry mine = tree(t);
+    mine.shared = other.tree(t).shared;
+    return mine == other.tree(t) && slot_place(t) == other.slot_place(t);
   }
   /// Destination of frames for a NID.
   [[nodiscard]] Place place(Nid nid) const { return (*places_)[nid.value & max_nid]; }
@@ -241,6 +246,9 @@ private:
 /// The same for the wait count of a tree with in-switch results.
 [[nodiscard]] std::string problem_with_in_switch(std::uint32_t wait_count);
 
+/// The same for the wait count of a tree on which any member may multicast.
+[[nodiscard]] std::string problem_with_shared(std::uint32_t wait_count);
+
 /// Collects ports, trees and routes, checks them against each other, and makes a snapshot.
 /// Each `add_*` returns an empty string, or changes nothing and returns the problem with the
 /// offending number.
@@ -263,6 +271,8 @@ public:
   [[nodiscard]] std::string add_tree(TreeNumber tree, ContributionCount wait_count,
                                      PortNumber parent, PortSet children,
                                      const SlotDemand& demand = {});
+  /// Whether any member may multicast on the tree, which must be there. Checks: it has reductions.
+  [[nodiscard]] std::string set_shared(TreeNumber tree, bool shared);
   /// No effect if the tree is absent.
   void remove_tree(TreeNumber tree);
   /// A route of the file: it has precedence over those of `set_routes`.

@@ -11,6 +11,7 @@
 #include "tributary/wire/pause_frame.hpp"
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/shared.hpp"
 #include "tributary/wire/vlan_tag.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
@@ -27,7 +28,7 @@ namespace tributary::impairment {
 #define TRIBUTARY_FRAME_KINDS(X)                                                                   \
   X(reduction, "contributions and partial results, on their way to the root")                      \
   X(result,    "reduction frames that the root sent: arms and results")                            \
-  X(multicast, "all other multicast frames")                                                       \
+  X(multicast, "shared frames, and all other multicast frames")                                    \
   X(rdma,      "RDMA frames")                                                                      \
   X(unicast,   "all other frames to one address of the fabric")                                    \
   X(control,   "hellos, link hellos, LLDP and pause frames")                                       \
@@ -119,7 +120,7 @@ inline Kind kind_of(const FrameView& frame, std::uint16_t ethertype) {
                ? Kind::rdma
                : Kind::unicast;
   }
-  if (length < wire::reduction_frame_bytes) {
+  if (length < wire::reduction_frame_bytes || wire::is_shared(wire::dfa_of(packet))) {
     return Kind::multicast;
   }
   // Either form. Wraps if the length is shorter than the headers, and is then too long.

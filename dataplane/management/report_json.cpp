@@ -109,6 +109,9 @@ json::object tree_json(const TreeReport& t) {
   if (t.in_switch_results) {
     out["in_switch_results"] = true;
   }
+  if (t.shared) {
+    out["shared"] = true;
+  }
   add_counters(out, t);
   return out;
 }

@@ -114,6 +114,7 @@ struct TreeReport {
   std::uint64_t timer_us = 0;
   core::SlotDemand slots{};       ///< its slots in slot memory
   bool in_switch_results = false; ///< whether its results are made in this switch
+  bool shared = false;            ///< whether any member may multicast on it
   core::TreeCounts counts;
 
   template <typename F> static void for_each_part(F&& f) {

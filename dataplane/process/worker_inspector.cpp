@@ -200,6 +200,7 @@ std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
       report.children = port_names(s, entry.children);
       report.slots = plan.tables->slot_place(TreeNumber{number}).demand();
       report.in_switch_results = entry.in_switch;
+      report.shared = entry.shared;
       report.timer_us =
           core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
       report.counts = core::sum(

@@ -47,8 +47,7 @@ bool CaptureTap::wants(std::size_t switch_index, PortNumber port, Direction dire
     }
   }
   return !filter_.cookie ||
-         ((kind == wire::FrameKind::reduction || kind == wire::FrameKind::wide) &&
-          packet.bytes.size() >= wire::reduction_offset::word &&
+         (wire::has_cookie(kind) && packet.bytes.size() >= wire::reduction_offset::word &&
           wire::cookie_of(packet.bytes.data()) == *filter_.cookie);
 }
 

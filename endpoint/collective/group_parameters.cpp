@@ -87,6 +87,9 @@ std::string fault_of(const GroupParameters& p) {
     return "cxi hosts do not support in-switch results; leave `in_switch_results` off, or use the "
            "native dialect";
   }
+  if (p.shared && p.dialect == Dialect::cxi) {
+    return "cxi hosts know no shared frames; leave `shared` off, or use the native dialect";
+  }
   if (p.first_sequence.value() >= usable_sequences) {
     return fmt::format("first sequence {} is outside 0 to {}", p.first_sequence.value(),
                        usable_sequences - 1);

@@ -91,6 +91,9 @@ struct GroupParameters {
   /// once (root_in_switch.cpp).
   bool in_switch = false;
 
+  /// Any member may multicast on the trees (endpoint/reliable_multicast).
+  bool shared = false;
+
   [[nodiscard]] std::size_t tree_count() const { return twin ? 2 : 1; }
   /// S of the trees.
   [[nodiscard]] std::uint32_t ids_of_tree() const { return tree_slots == 0 ? slots : tree_slots; }

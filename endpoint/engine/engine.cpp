@@ -2,6 +2,7 @@
 
 #include "tributary/wire/hello.hpp"
 #include "tributary/wire/portals.hpp"
+#include "tributary/wire/shared.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -10,6 +11,10 @@
 namespace tributary::engine {
 
 namespace {
+
+std::uint64_t key_of(TreeNumber tree, Cookie cookie) {
+  return std::uint64_t{tree.value} << 32 | cookie.value;
+}
 
 /// Commits the frames that protocols pushed to the port at the end, also when an exception is
 /// thrown.
@@ -130,6 +135,13 @@ void Engine::end_sharing(TreeNumber tree) {
   }
 }
 
+void Engine::claim_shared(Protocol& protocol, TreeNumber tree, Cookie cookie) {
+  const auto [place, is_new] = shared_frames_.emplace(key_of(tree, cookie), slot_of(protocol));
+  assert(is_new);
+  static_cast<void>(place);
+  static_cast<void>(is_new);
+}
+
 void Engine::claim_unicast(Protocol& protocol) {
   assert(holder_of_unicast() == nullptr);
   unicast_holder_ = slot_of(protocol);
@@ -146,6 +158,7 @@ void Engine::release(Protocol& protocol) {
       end_sharing(TreeNumber{static_cast<std::uint16_t>(tree)});
     }
   }
+  std::erase_if(shared_frames_, [slot](const auto& claim) { return claim.second == slot; });
   if (unicast_holder_ == slot) {
     unicast_holder_ = no_slot;
   }
@@ -215,11 +228,24 @@ Engine::Index Engine::claimant_of(const FrameView& frame) const {
   if (!destination.is_multicast()) {
     return unicast_holder_;
   }
+  if (wire::is_shared(destination)) {
+    return holder_of_shared(frame);
+  }
   const Index holder = tree_holders_[destination.tree().value];
   if ((holder & is_shared) == 0) [[likely]] {
     return holder;
   }
   return holder_at(destination.tree(), destination.slot());
+}
+
+Engine::Index Engine::holder_of_shared(const FrameView& frame) const {
+  if (frame.length < wire::shared_header_bytes) {
+    return no_slot;
+  }
+  const std::byte* const packet = frame.data + wire::ethernet_header_bytes;
+  const auto found =
+      shared_frames_.find(key_of(wire::dfa_of(packet).tree(), wire::cookie_of(packet)));
+  return found == shared_frames_.end() ? no_slot : found->second;
 }
 
 void Engine::hand_out(std::span<const FrameView> frames, TimeNs now) {

@@ -16,8 +16,9 @@
 //
 // Claims. The destination address alone selects the protocol (wire/fabric_address.hpp): a multicast
 // frame goes to the protocol that claimed its tree, or its reduction id where several have claimed
-// ranges of the tree's ids; a unicast frame to the one that claimed unicasts. The protocol checks
-// the rest of the frame. Hellos belong to no protocol; unclaimed frames are counted.
+// ranges of the tree's ids; a shared frame to the one that claimed its tree and cookie; a unicast
+// frame to the one that claimed unicasts. The protocol checks the rest of the frame. Hellos belong
+// to no protocol; unclaimed frames are counted.
 //
 // Rest. A protocol that says that it may rest, and has nothing due and nothing to send, is not
 // called until frames of its claims arrive, or its owner wakes it (`send` and `wake` do). So a
@@ -41,6 +42,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace tributary::engine {
@@ -71,6 +73,9 @@ public:
   /// `ids_of_tree`. Allocates.
   void claim(Protocol& protocol, TreeNumber tree, ReductionId first, std::size_t ids,
              std::size_t ids_of_tree);
+  /// Claims what members multicast on a tree under this cookie (wire/shared.hpp). Requires that no
+  /// protocol has. Allocates.
+  void claim_shared(Protocol& protocol, TreeNumber tree, Cookie cookie);
   /// The same for unicast frames.
   void claim_unicast(Protocol& protocol);
   [[nodiscard]] Protocol* holder_of_unicast() const;
@@ -131,6 +136,7 @@ private:
   /// Frees the table of a shared tree if no protocol holds it any more.
   void end_sharing(TreeNumber tree);
   [[nodiscard]] Index claimant_of(const FrameView& frame) const;
+  [[nodiscard]] Index holder_of_shared(const FrameView& frame) const;
   void hand_out(std::span<const FrameView> frames, TimeNs now);
   /// Whether a protocol has more than a turn's frames.
   bool collect();
@@ -141,7 +147,8 @@ private:
   SlotSet awake_;           ///< slots of protocols that do not rest
   /// By tree: a slot, none, or a place in `shared_`.
   std::vector<Index> tree_holders_;
-  std::vector<std::unique_ptr<IdHolders>> shared_; ///< null: free
+  std::vector<std::unique_ptr<IdHolders>> shared_;         ///< null: free
+  std::unordered_map<std::uint64_t, Index> shared_frames_; ///< by tree and cookie
   Index unicast_holder_ = no_slot;
   std::size_t first_turn_ = 0; ///< the slot that sends first in the next round
   std::uint64_t frames_unclaimed_ = 0;

@@ -16,6 +16,7 @@
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/failure_text.hpp"
 #include "endpoint/library/host.hpp"
+#include "endpoint/library/multicast.hpp"
 #include "endpoint/library/operations.hpp"
 #include "endpoint/library/parameters.hpp"
 
@@ -206,6 +207,7 @@ GroupParameters times_of(const tributary_group& parent, const tributary_group_op
   protocol.slots = usual.slots;
   protocol.payload = usual.payload;
   protocol.in_switch_results = 0;
+  protocol.shared = 0;
   protocol.cxi_compatible = 0;
   protocol.first_id = 0;
   protocol.ids = 0;
@@ -228,14 +230,14 @@ void require_possible(const tributary_group& parent) {
 }
 
 int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& times,
-             tributary_group** child) {
+             tributary_group** child, bool for_multicasts = false) {
   Dup made(lock, parent);
   if (const int code = made.agree(); code != TRIBUTARY_OK) {
     return code;
   }
   tributary_host& host = *parent.host;
   try {
-    *child = &host.add(lock, made.context(), times);
+    *child = &host.add(lock, made.context(), times, for_multicasts);
   } catch (...) {
     host.contexts().release(made.context());
     throw;
@@ -244,6 +246,11 @@ int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& t
 }
 
 } // namespace
+
+int library::make_context(Loop::Lock& lock, tributary_group& parent, tributary_group** child) {
+  require_possible(parent);
+  return make_dup(lock, parent, times_of(parent, nullptr), child, true);
+}
 
 int tributary_group_dup(tributary_group* parent, const tributary_group_options* options,
                         tributary_group** child) {

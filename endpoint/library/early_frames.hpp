@@ -43,7 +43,7 @@ public:
       Kept& kept = kept_[id];
       if (kept.holds) {
         kept.holds = false;
-        f(std::span<const std::byte>(kept.bytes));
+        f(std::span<std::byte>(kept.bytes));
       }
     }
   }

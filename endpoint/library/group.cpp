@@ -1,6 +1,7 @@
 #include "endpoint/library/group.hpp"
 
 #include "endpoint/library/host.hpp"
+#include "endpoint/library/multicast_parameters.hpp"
 #include "lib/link/link_error.hpp"
 #include "lib/net/steady_clock.hpp"
 
@@ -13,7 +14,20 @@ namespace wire = tributary::wire;
 
 tributary_request::tributary_request(tributary_group& in,
                                      const tributary::collective::VectorTask& task)
-    : group(&in), operation(task, in.member.parameters().payload) {}
+    : group(&in), by(&in),
+      operation(std::in_place_type<Reduction>, task, in.member.parameters().payload) {}
+
+tributary_request::tributary_request(tributary_group& in, tributary_group& user,
+                                     tributary::reliable_multicast::Task task)
+    : group(&in), by(&user), operation(std::in_place_type<Multicast>, std::move(task),
+                                       user.multicast->parameters().chunk_bytes,
+                                       user.multicast->parameters().window_chunks) {}
+
+bool tributary_request::finished() const {
+  return std::visit([](const auto& each) { return each.finished(); }, operation);
+}
+
+bool tributary_request::is_over() const { return finished() || by->has_failed(); }
 
 namespace {
 
@@ -28,14 +42,39 @@ tributary_group::tributary_group(tributary_host& on,
     : host(&on), member(parameters), pipeline(member), tree(std::move(on_tree)),
       moved_at(tributary::net::steady_now()) {}
 
+void tributary_group::begin_multicasts() {
+  multicast.emplace(tributary::library::multicast_parameters(member.parameters()));
+}
+
+void tributary_group::move_multicasts(TimeNs now) {
+  if (multicast) {
+    multicast->move_to(tributary::library::multicast_parameters(member.parameters()).group, now);
+  }
+}
+
+void tributary_group::fail(const tributary::collective::Failure& failure, TimeNs now) {
+  using tributary::reliable_multicast::Verdict;
+  member.fail(failure, now);
+  if (multicast) {
+    multicast->fail({.what = Verdict::What::ended, .missing = failure.missing}, now);
+  }
+}
+
 TimeNs tributary_group::next_deadline() const {
-  const TimeNs due = member.next_deadline();
+  const TimeNs due = multicast ? std::min(member.next_deadline(), multicast->next_deadline())
+                               : member.next_deadline();
   return named() != nullptr && waits()
              ? std::min(due, tributary::net::steady_now() + news_interval_ns)
              : due;
 }
 
 void tributary_group::receive(std::span<const tributary::FrameView> frames, TimeNs now) {
+  if (multicast) {
+    for (const tributary::FrameView& each : frames) {
+      frames_unknown += multicast->receive({each.data, each.length}, now) ? 0 : 1;
+    }
+    return;
+  }
   for (const tributary::FrameView& each : frames) {
     frames_unknown += member.receive({each.data, each.length}, now) ? 0 : 1;
   }
@@ -45,6 +84,9 @@ void tributary_group::poll(TimeNs now) {
   if (now >= member.next_deadline()) {
     member.poll(now);
   }
+  if (multicast && now >= multicast->next_deadline()) {
+    multicast->poll(now);
+  }
   pipeline.pump(now);
   if (member.failure()) {
     pipeline.abandon();
@@ -53,8 +95,9 @@ void tributary_group::poll(TimeNs now) {
 }
 
 void tributary_group::watch(TimeNs now) {
-  const std::uint64_t completed = member.statistics().completed;
-  if (completed != completed_ || (pipeline.is_idle() && !leaving)) {
+  const std::uint64_t completed =
+      member.statistics().completed + (multicast ? multicast->windows() : 0);
+  if (completed != completed_ || !waits()) {
     completed_ = completed;
     moved_at = now;
   }
@@ -75,6 +118,20 @@ void tributary_group::end_watch() {
 }
 
 void tributary_group::send(tributary::engine::Outlet& outlet) {
+  if (multicast) {
+    while (multicast->has_to_send()) {
+      if (outlet.longest_frame() < multicast->next_frame_bytes()) {
+        throw tributary::link::link_error(EMSGSIZE, host->interface(), "sending");
+      }
+      std::byte* const room = outlet.room();
+      if (room == nullptr) {
+        return;
+      }
+      const auto begun = multicast->take_frame(room);
+      outlet.push(static_cast<std::uint32_t>(begun.bytes), begun.rest);
+    }
+    return;
+  }
   auto& outbox = member.outbox();
   while (has_to_send()) {
     if (outlet.longest_frame() < outbox.front_bytes()) {

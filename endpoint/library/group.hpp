@@ -7,18 +7,34 @@
 #include "endpoint/engine/protocol.hpp"
 #include "endpoint/library/owned_list.hpp"
 #include "endpoint/library/shared_tree.hpp"
+#include "endpoint/reliable_multicast/member.hpp"
 #include "tributary/tributary.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <variant>
 
 struct tributary_request {
+  using Reduction = tributary::collective::VectorOperation;
+  using Multicast = tributary::reliable_multicast::Operation;
+
   tributary_request(tributary_group& in, const tributary::collective::VectorTask& task);
+  /// `by`: the group of the multicasts of `in`.
+  tributary_request(tributary_group& in, tributary_group& by,
+                    tributary::reliable_multicast::Task task);
   tributary::library::OwnedList<tributary_request>::Link& link() { return link_; }
 
+  [[nodiscard]] bool finished() const;
+  /// It cannot progress any more: it is done, or its group has ended.
+  [[nodiscard]] bool is_over() const;
+
   tributary_group* group;
-  tributary::collective::VectorOperation operation;
+  tributary_group* by; ///< whose frames it uses: `group`, or the one of its multicasts
+  std::variant<Reduction, Multicast> operation;
+  /// Called when it has finished: unpacks what was gathered packed. May be empty.
+  std::function<void()> unpack;
 
 private:
   tributary::library::OwnedList<tributary_request>::Link link_;
@@ -33,14 +49,30 @@ struct tributary_group final : tributary::engine::Protocol {
   [[nodiscard]] tributary::TimeNs next_deadline() const override;
   [[nodiscard]] bool may_rest() const override { return !waits() && !waits_long_; }
   [[nodiscard]] bool has_to_send() const override {
-    return !tree->is_kept && !member.outbox().empty();
+    return !tree->is_kept && (!member.outbox().empty() || (multicast && multicast->has_to_send()));
   }
   /// Throws LinkError where the link does not support frames of that length.
   void send(tributary::engine::Outlet& outlet) override;
 
+  /// It is the group of another one's multicasts from now on: its ids are acknowledgements'.
+  void begin_multicasts();
+  /// Follows `member` to other trees.
+  void move_multicasts(tributary::TimeNs now);
+  /// Ends the group.
+  void fail(const tributary::collective::Failure& failure, tributary::TimeNs now);
+  [[nodiscard]] bool has_failed() const {
+    return multicast ? multicast->failure().has_value() : member.failure().has_value();
+  }
+
   tributary_host* host;
   tributary::collective::Member member;
   tributary::collective::VectorPipeline pipeline;
+  /// In the group of another one's multicasts, which has no other operations.
+  std::optional<tributary::reliable_multicast::Member> multicast;
+  /// The group of its own multicasts: null before the first one, and where the members reduce
+  /// instead.
+  tributary_group* multicasts_by = nullptr;
+  bool reduces_instead = false; ///< the members have no ids for acknowledgements
   tributary::library::OwnedList<tributary_request> requests;
   std::shared_ptr<tributary::library::SharedTree> tree;
   /// Its ids in the host's table: of dups, and of a group that has dups.
@@ -66,7 +98,9 @@ struct tributary_group final : tributary::engine::Protocol {
   void end_watch();
 
 private:
-  [[nodiscard]] bool waits() const { return leaving || !pipeline.is_idle(); }
+  [[nodiscard]] bool waits() const {
+    return leaving || !pipeline.is_idle() || (multicast && !multicast->is_idle());
+  }
   /// Requests news of the group while a call of it waits for long.
   void watch(tributary::TimeNs now);
 

@@ -1,6 +1,7 @@
 #include "endpoint/library/host.hpp"
 
 #include "endpoint/library/hello_sender.hpp"
+#include "endpoint/library/multicast_parameters.hpp"
 #include "endpoint/library/open_link.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/library/receive_room.hpp"
@@ -181,6 +182,9 @@ void tributary_host::claim(tributary_group& group) {
     } else {
       engine.claim(group, tree, parameters.first_id, ids, parameters.ids_of_tree());
     }
+    if (group.multicast) {
+      engine.claim_shared(group, tree, parameters.cookie);
+    }
   }
   engine.wake(group);
 }
@@ -333,6 +337,7 @@ bool tributary_host::follow(tributary::library::MembershipAgent::Ticket ticket,
           parameters.cookie = whole.cookie;
         }
         group->member.move_to(parameters, now);
+        group->move_multicasts(now);
         claim(*group);
       }
     }
@@ -404,7 +409,7 @@ void tributary_host::take_news(tributary::library::SharedTree& tree,
   }
   for (const auto& group : groups_) {
     if (group->tree.get() == &tree) {
-      group->member.fail(failure, now);
+      group->fail(failure, now);
       loop_.engine().wake(*group);
     }
   }
@@ -477,15 +482,22 @@ void tributary_host::require_frames(const char* what) const {
 
 /// Makes room for frames as long as the group's, and for the windows of all groups.
 void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
-                                   tributary::collective::GroupParameters& group) {
-  if (!group.is_wide()) {
+                                   tributary::collective::GroupParameters& group,
+                                   bool for_multicasts) {
+  if (!group.is_wide() && !for_multicasts) {
     return;
   }
-  const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + group.payload);
+  using tributary::library::multicast_parameters;
+  using tributary::library::receive_bytes;
+  const std::size_t payload =
+      for_multicasts ? multicast_parameters(group).chunk_bytes : group.payload;
+  const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + payload);
   tributary::link::Port& port = loop_.port();
-  std::size_t wanted = tributary::library::receive_bytes(group);
+  std::size_t wanted = receive_bytes(group);
+  wanted += for_multicasts ? receive_bytes(multicast_parameters(group)) : 0;
   for (const auto& other : groups_) {
-    wanted += tributary::library::receive_bytes(other->member.parameters());
+    wanted += receive_bytes(other->member.parameters());
+    wanted += other->multicast ? receive_bytes(other->multicast->parameters()) : 0;
   }
   wanted = std::max<std::size_t>(std::min(wanted, most_buffer_bytes), buffer_bytes_);
   if (frame > port.longest_frame() || wanted > buffer_bytes_) {
@@ -498,8 +510,8 @@ void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
         fmt::format("a payload of {} bytes makes packets of {}, and {} carries {}: give the "
                     "interface a greater "
                     "MTU, or all members and the trees a payload of at most {}",
-                    group.payload, wire::wide_packet_header_bytes + group.payload, interface_,
-                    port.mtu(), wire::wide_payload_limit(port.mtu())));
+                    payload, wire::wide_packet_header_bytes + payload, interface_, port.mtu(),
+                    wire::wide_payload_limit(port.mtu())));
   }
   // Contexts of a tree divide its share.
   const std::size_t room =
@@ -527,27 +539,29 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
 
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
                                      const tributary::contexts::Context& context,
-                                     const tributary::collective::GroupParameters& times) {
+                                     const tributary::collective::GroupParameters& times,
+                                     bool for_multicasts) {
   const auto tree = contexts_.find(context.tree);
   if (tree == nullptr) { // the group has ended, and the manager's news of it has been taken
     throw std::logic_error("the tree of the new group is not known to this host");
   }
   const auto parameters =
       tributary::library::parameters_of_context(tree->parameters, context, times);
-  tributary_group& added = add(lock, parameters, tree);
+  tributary_group& added = add(lock, parameters, tree, for_multicasts);
   added.context = context;
   added.is_dup = true;
   if (contexts_.table().is_over(context)) {
     using tributary::collective::Failure;
-    added.member.fail({.reason = Failure::Reason::ended, .missing = {}, .one = {}, .other = {}},
-                      tributary::net::steady_now());
+    added.fail({.reason = Failure::Reason::ended, .missing = {}, .one = {}, .other = {}},
+               tributary::net::steady_now());
   }
   return added;
 }
 
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
                                      tributary::collective::GroupParameters parameters,
-                                     std::shared_ptr<tributary::library::SharedTree> tree) {
+                                     std::shared_ptr<tributary::library::SharedTree> tree,
+                                     bool for_multicasts) {
   if (const std::string fault = fault_of(parameters); !fault.empty()) {
     throw std::invalid_argument(fault);
   }
@@ -556,7 +570,7 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
     free_ids(parameters);
     try {
       throw_if_in_use(parameters, nullptr);
-      make_room_for(lock, parameters);
+      make_room_for(lock, parameters, for_multicasts);
     } catch (...) {
       listen_to_rest(parameters);
       throw;
@@ -564,14 +578,17 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   }
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters, std::move(tree)));
   tributary_group& added = *groups_.back();
+  if (for_multicasts) {
+    added.begin_multicasts();
+  }
   loop_.engine().add(added);
   claim(added);
   for (TreeIndex i = 0; i < parameters.tree_count() && !added.tree->is_kept; ++i) {
     if (const auto early = early_.find(parameters.tree_at(i)); early != early_.end()) {
-      early->second.take(parameters.first_id, parameters.slots,
-                         [&](std::span<const std::byte> frame) {
-                           added.member.receive(frame, tributary::net::steady_now());
-                         });
+      early->second.take(parameters.first_id, parameters.slots, [&](std::span<std::byte> frame) {
+        const tributary::FrameView view{frame.data(), static_cast<std::uint32_t>(frame.size()), 0};
+        added.receive({&view, 1}, tributary::net::steady_now());
+      });
     }
   }
   return added;
@@ -661,6 +678,16 @@ void tributary_host::start(tributary_group& group,
     group.moved_at = now;
   }
   group.pipeline.start(operation, now);
+  loop_.send(group);
+}
+
+void tributary_host::start(tributary_group& group,
+                           tributary::reliable_multicast::Operation& operation) {
+  const TimeNs now = tributary::net::steady_now();
+  if (group.multicast->is_idle()) {
+    group.moved_at = now;
+  }
+  group.multicast->start(operation, now);
   loop_.send(group);
 }
 

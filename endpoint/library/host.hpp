@@ -74,10 +74,11 @@ struct tributary_host {
                        std::optional<tributary::library::NamedGroup> named = {},
                        bool is_kept = false);
   /// A dup's group, on the tree of the context, which the caller has taken. `times`: parameters of
-  /// its protocol.
+  /// its protocol. `for_multicasts`: it is the group of another one's multicasts.
   tributary_group& add(tributary::engine::Loop::Lock& lock,
                        const tributary::contexts::Context& context,
-                       const tributary::collective::GroupParameters& times);
+                       const tributary::collective::GroupParameters& times,
+                       bool for_multicasts = false);
   void remove(tributary_group& group);
   /// A group with a range of a tree's ids is left: nothing is sent, and it is gone, but a root
   /// answers requests until the ids are given out again.
@@ -119,6 +120,8 @@ struct tributary_host {
   /// Appends an operation to those of its group. Errors of the interface are reported by the next
   /// round. Requires that the loop is not broken.
   void start(tributary_group& group, tributary::collective::VectorOperation& operation);
+  /// The same in the group of another one's multicasts.
+  void start(tributary_group& group, tributary::reliable_multicast::Operation& operation);
   /// Whether frames of this group, or earlier ones, wait for the kernel to take them.
   [[nodiscard]] bool has_to_send(const tributary_group& group) const;
 
@@ -150,7 +153,8 @@ private:
                        const tributary_group* except) const;
   tributary_group& add(tributary::engine::Loop::Lock& lock,
                        tributary::collective::GroupParameters parameters,
-                       std::shared_ptr<tributary::library::SharedTree> tree);
+                       std::shared_ptr<tributary::library::SharedTree> tree,
+                       bool for_multicasts = false);
   /// Claims the ids that the group has state of, except those that others have claimed.
   void claim(tributary_group& group);
   /// Keeps early frames of a tree whose ids are divided from now on, unless this host is its root.
@@ -167,7 +171,7 @@ private:
   /// Enlarges the link's buffers for wide frames, and sets `window` to what they hold. Throws
   /// std::invalid_argument where the link does not support frames of that length.
   void make_room_for(tributary::engine::Loop::Lock& lock,
-                     tributary::collective::GroupParameters& group);
+                     tributary::collective::GroupParameters& group, bool for_multicasts);
   /// Throws std::invalid_argument if the host receives no frames.
   void require_frames(const char* what) const;
   /// Moves groups to the trees that the manager gave them. A group whose new tree another group of

@@ -128,6 +128,7 @@ tributary_group_options options_of(const NamedGroup& named,
   options.slots = membership.slots;
   options.payload = membership.payload;
   options.in_switch_results = membership.in_switch_results ? 1 : 0;
+  options.shared = membership.shared_frames ? 1 : 0;
   options.first_id = 0;
   options.ids = 0;
   options.first_sequence = 0;
@@ -241,6 +242,7 @@ int tributary_get_membership(const tributary_group* group, tributary_membership*
           .first_id = p.first_id.value,
           .ids = group->tree->is_kept ? 0 : p.slots,
           .first_sequence = p.first_sequence.value(),
-          .moves = group->tree->moves};
+          .moves = group->tree->moves,
+          .shared = p.shared ? 1 : 0};
   return TRIBUTARY_OK;
 }

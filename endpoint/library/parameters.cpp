@@ -53,6 +53,7 @@ collective::GroupParameters parameters_of(const tributary_host& host,
   p.first_sequence = SequenceNumber{options.first_sequence};
   p.payload = options.payload;
   p.in_switch = options.in_switch_results != 0;
+  p.shared = options.shared != 0;
   return p;
 }
 

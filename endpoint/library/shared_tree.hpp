@@ -81,6 +81,7 @@ inline void name_tree(SharedTree& tree) {
   member.root_nid = tree.root_nid;
   member.payload = tree.payload;
   member.in_switch = tree.in_switch;
+  member.shared = tree.shared;
   member.tree_slots = tree.ids_of_tree();
   return member;
 }

@@ -3,6 +3,7 @@
 #include "endpoint/library/boundary.hpp"
 #include "endpoint/library/failure_text.hpp"
 #include "endpoint/library/host.hpp"
+#include "endpoint/library/multicast.hpp"
 #include "endpoint/library/named_group.hpp"
 #include "endpoint/library/parameters.hpp"
 #include "endpoint/library/status_text.hpp"
@@ -24,6 +25,7 @@ using tributary::library::guarded;
 using tributary::library::require;
 namespace collective = tributary::collective;
 namespace library = tributary::library;
+namespace reliable_multicast = tributary::reliable_multicast;
 
 namespace {
 
@@ -125,7 +127,8 @@ tributary_group_options tributary_group_defaults() {
           .in_switch_results = 0,
           .first_id = 0,
           .ids = 0,
-          .first_sequence = 0};
+          .first_sequence = 0,
+          .shared = 0};
 }
 
 int tributary_join(tributary_host* host, const tributary_group_options* options,
@@ -222,6 +225,11 @@ int tributary_abandon(tributary_group* group) {
                          tributary::net::steady_now());
       group->pipeline.abandon();
       host.loop().send(*group);
+      if (group->multicasts_by != nullptr) {
+        group->multicasts_by->is_abandoned = true;
+        group->multicasts_by->fail(*group->member.failure(), tributary::net::steady_now());
+        host.loop().send(*group->multicasts_by);
+      }
     }
     return static_cast<int>(TRIBUTARY_OK);
   });
@@ -239,6 +247,10 @@ int tributary_leave(tributary_group* group) {
                 fmt::format("{} requests of the group are outstanding; wait for them first",
                             group->requests.size()));
   }
+  if (ended && group->multicasts_by != nullptr) {
+    group->multicasts_by->fail(*group->member.failure(), tributary::net::steady_now());
+  }
+  library::leave_multicasts(lock, *group);
   if (group->is_context()) {
     host.leave_context(*group);
     return TRIBUTARY_OK;
@@ -328,6 +340,24 @@ int tributary_get_statistics(tributary_group* group, struct tributary_statistics
   return TRIBUTARY_OK;
 }
 
+int tributary_get_multicast_statistics(const tributary_group* group,
+                                       struct tributary_multicast_statistics* out) {
+  if (group == nullptr) {
+    return library::no_host("the group");
+  }
+  if (out == nullptr) {
+    return fail(group->host->last_error, TRIBUTARY_ERR_ARGUMENT, "the statistics are NULL");
+  }
+  const auto lock = group->host->loop().lock();
+  const reliable_multicast::Statistics s = group->multicasts_by == nullptr
+                                               ? reliable_multicast::Statistics{}
+                                               : group->multicasts_by->multicast->statistics();
+#define TRIBUTARY_X(name, text) out->name = s.name;
+  TRIBUTARY_MULTICAST_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+  return TRIBUTARY_OK;
+}
+
 int tributary_status_text(const tributary_group* group, char* text, size_t size) {
   if (group == nullptr) {
     return library::no_host("the group");
@@ -339,6 +369,7 @@ int tributary_status_text(const tributary_group* group, char* text, size_t size)
     if (group->member.failure()) {
       all += fmt::format("  the group has ended: {}\n", library::failure_text(*group));
     }
+    all += library::multicast_text(*group, tributary::net::steady_now());
     all += library::contexts_text(*group);
     if (group->named() != nullptr) {
       all += library::lease_text(*group->host, *group->named());

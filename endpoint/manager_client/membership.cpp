@@ -127,6 +127,9 @@ Membership read_membership(const JoinRequest& request, const Answer& answer) {
     if (m.in_switch_results && m.trees.size() > 1) {
       throw std::out_of_range("in-switch results with two trees: only one tree can have them");
     }
+    if (const auto* shared = body.if_contains("shared_frames")) { // an older manager has none
+      m.shared_frames = shared->as_bool();
+    }
     if (const auto* note = body.if_contains("in_switch_note")) {
       m.in_switch_note = std::string(note->as_string());
     }

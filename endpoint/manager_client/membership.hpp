@@ -53,6 +53,7 @@ struct Membership {
   std::uint32_t payload = JoinRequest::narrow_payload;
   bool in_switch_results = false; ///< in-switch results: the switch next to the root sends them
   std::string in_switch_note{};   ///< why not
+  bool shared_frames = false;     ///< any member may multicast on the trees
 
   /// Whether frames for one of them are valid on the other.
   [[nodiscard]] bool is_on_the_same_trees_as(const Membership& other) const {

@@ -354,6 +354,11 @@ struct tributary_group_options {
   uint32_t first_id;       /* 0 */
   uint32_t ids;            /* 0 */
   uint32_t first_sequence; /* 0 */
+  /* 1: any member may multicast on the trees (docs/protocol/shared-frames.md): broadcasts and
+   * allgathers go that way. The same at all members, and as the trees were installed in all their
+   * switches. A named group has it where the fabric manager's answer says so. Not with
+   * cxi_compatible. */
+  int shared; /* 0 */
 };
 TRIBUTARY_API struct tributary_group_options tributary_group_defaults(void);
 
@@ -479,6 +484,7 @@ struct tributary_membership {
   uint32_t ids;          /* reductions in flight of the group */
   uint32_t first_sequence;
   uint32_t moves; /* named: how often the manager has moved it to other trees */
+  int shared;     /* any member may multicast on the trees */
 };
 TRIBUTARY_API int tributary_get_membership(const struct tributary_group* group,
                                            struct tributary_membership* membership);
@@ -523,12 +529,38 @@ TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const vo
                                          size_t count, int type, int op, uint32_t to_rank,
                                          struct tributary_request** request);
 
-/* buffer is read at from_rank and written elsewhere. Any type. */
+/* buffer is read at from_rank and written elsewhere. Any type.
+ *
+ * Broadcasts and allgathers of a group on shared trees multicast their data, and the network
+ * reduces the acknowledgements: what a member sends is what it gives, whatever the number of
+ * members. The first one of a group, also a started one, waits for all members, which agree on ids
+ * for the acknowledgements as for a dup; then such a group has half as many reductions in flight
+ * where it was joined and has no dups yet. Where the trees are not shared, or no ids are free at
+ * one of the members, all reduce instead (BIT_OR): the results are the same. A call whose root,
+ * count or kind differs at a member ends the group's multicasts with
+ * TRIBUTARY_ERR_COUNT_MISMATCH at all members that wait. A broadcast of few bytes may return at
+ * from_rank before the others have it, as with MPI. */
 TRIBUTARY_API int tributary_broadcast(struct tributary_group* group, void* buffer, size_t count,
                                       int type, uint32_t from_rank);
 TRIBUTARY_API int tributary_broadcast_start(struct tributary_group* group, void* buffer,
                                             size_t count, int type, uint32_t from_rank,
                                             struct tributary_request** request);
+
+/* Each member gives count elements of in; out gets the blocks of all ranks, size * count elements.
+ * in may be the own block of out. */
+TRIBUTARY_API int tributary_allgather(struct tributary_group* group, const void* in, void* out,
+                                      size_t count, int type);
+TRIBUTARY_API int tributary_allgather_start(struct tributary_group* group, const void* in,
+                                            void* out, size_t count, int type,
+                                            struct tributary_request** request);
+/* The same with counts[r] elements of rank r, at out + offsets[r] elements. counts has an entry for
+ * each rank, and is the same at all members; offsets may differ. NULL offsets: one block after the
+ * other. Blocks must not overlap. Both arrays are read during the call only. */
+TRIBUTARY_API int tributary_allgatherv(struct tributary_group* group, const void* in, void* out,
+                                       const size_t* counts, const size_t* offsets, int type);
+TRIBUTARY_API int tributary_allgatherv_start(struct tributary_group* group, const void* in,
+                                             void* out, const size_t* counts, const size_t* offsets,
+                                             int type, struct tributary_request** request);
 
 TRIBUTARY_API int tributary_barrier(struct tributary_group* group);
 TRIBUTARY_API int tributary_barrier_start(struct tributary_group* group,
@@ -585,6 +617,46 @@ struct tributary_statistics {
 };
 TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
                                            struct tributary_statistics* statistics);
+
+/* Of the group's multicasts; all 0 before the first one, and where members reduce instead. */
+struct tributary_multicast_statistics {
+  uint64_t operations;        /* calls begun */
+  uint64_t windows;           /* windows complete at all members */
+  uint64_t rounds;            /* acknowledgement results */
+  uint64_t rounds_with_holes; /* those that lacked chunks */
+  uint64_t chunks_sent;       /* sent for the first time */
+  uint64_t chunks_resent;     /* sent again, because a result lacked them */
+  uint64_t chunks_received;   /* taken */
+  uint64_t early;             /* kept because their window was not open here yet */
+  uint64_t no_memory;         /* dropped because there was no memory to keep them */
+  uint64_t duplicates;        /* here already */
+  uint64_t stale;             /* of windows that are complete */
+  uint64_t beyond_window;     /* of windows that cannot be open at their sender yet */
+  uint64_t wrong_owner;       /* of a rank that does not own them */
+  uint64_t wrong_length;      /* whose number or length does not fit the call */
+  uint64_t wrong_source;      /* whose rank has another NID */
+  uint64_t acknowledged;      /* acknowledgements sent */
+  uint64_t with_holes;        /* those that lacked chunks */
+  uint64_t overtaken;         /* of these, chunks that others had overtaken */
+  uint64_t gaps;              /* of these, after a time without data */
+  uint64_t by_data;           /* windows known to be complete by data of a later one */
+  uint64_t requests_sent;     /* leaf: requests for a result that may be lost */
+  uint64_t requests_received; /* root: the same */
+  uint64_t replayed;          /* root: results sent again on request */
+  uint64_t armed;             /* root: sequences armed because the arm period was over */
+  uint64_t retried;           /* root: acknowledgements asked for again */
+  uint64_t roll_calls;        /* root: questions past the engines, to find who lacks what */
+  uint64_t refused;           /* results that did not include each member once */
+  uint64_t reordered;         /* frames from above reordered or duplicated */
+  uint64_t late;              /* acknowledgements of another sequence than the current one */
+  uint64_t malformed;         /* neither shared frames nor acknowledgements */
+  uint64_t foreign;           /* frames of another tree, VNI, cookie or root */
+  uint64_t misdirected;       /* frames in the wrong direction, or returned */
+  uint64_t outbox_full;       /* acknowledgements lost because the outbox was full */
+};
+TRIBUTARY_API int
+tributary_get_multicast_statistics(const struct tributary_group* group,
+                                   struct tributary_multicast_statistics* statistics);
 
 /* Writes what each reduction in flight waits for, and since when, one line each. For a named group
  * also the state of its lease, and problems with the manager. Like snprintf: writes at most size

@@ -13,6 +13,7 @@
 --   first four bytes      DFA         command   it is
 --   00 "TRB"                                    a hello, or by its kind a link hello
 --   45 ...                multicast             a reduction: the 84-byte frame, or a wide one
+--   45 ...                action 6              a shared frame: a chunk that any member multicasts
 --   45 ...                unicast     0xD1      RDMA
 --   45 ...                unicast     others    a unicast frame: its header and bytes
 --
@@ -152,6 +153,11 @@ field("uint16", "request_length", "Request length", base.DEC, nil, 0x0FFF)
 field("uint8", "form", "Form", base.DEC, FORM_NAMES)
 field("uint32", "rank", "Sender's rank", base.DEC)
 field("uint32", "cookie", "Cookie", base.HEX)
+field("uint8", "round", "Round: 0, or 0x80 and seven bits of a result's sequence", base.HEX)
+field("uint64", "window", "Window", base.DEC)
+field("uint64", "chunk_word", "Chunk and its length", base.HEX)
+field("uint16", "chunk", "Chunk of the window", base.DEC)
+field("uint16", "chunk__bytes", "Bytes that count", base.DEC)
 field("uint64", "word", "Reduction word", base.HEX)
 field("uint16", "seqno", "Sequence that is armed or contributed to", base.DEC)
 field("bool", "arm", "Arm")
@@ -276,9 +282,10 @@ problem("not_captured", "The capture has not kept the whole frame", severities.N
 problem("wrong_version", "The first byte is neither a fabric header's (0x45) nor a hello's (0)")
 problem("wrong_length", "No frame of this kind has this total length")
 problem("wrong_checksum", "The checksum is wrong", severities.ERROR, groups.CHECKSUM)
-problem("not_multicast", "A reduction's address has the action 7")
+problem("not_multicast", "The action of a multicast address is 7, or 6 of a shared frame")
 problem("wrong_request", "The request length is not that of the payload")
 problem("wrong_form", "There is no such form")
+problem("wrong_chunk", "The chunk's length, its round or a reserved bit is wrong")
 problem("wrong_pair", "The operator is not defined for this form: passes through switches unreduced",
         severities.WARN, groups.PROTOCOL)
 problem("reserved_opcode", "A reserved opcode: passes through switches unreduced", severities.WARN, groups.PROTOCOL)
@@ -1016,6 +1023,71 @@ local function dissect_rdma(s, h)
   end
 end
 
+-- Shared frames --------------------------------------------------------------------------------------------
+
+local function dissect_shared(s, h)
+  s.tree:add(f.kind, "shared frame"):set_generated()
+  s.tree:append_text(string.format(", shared frame, tree %d", h.tree))
+  say(s, "Shared frame tree %d", h.tree)
+  if not need(s, 20, REDUCTION_HEADER - 20, "header of a shared frame") then
+    return
+  end
+  local tvb, tree = s.tvb, s.tree
+  local command = tree:add(f.command, tvb(20, 1))
+  if tvb(20, 1):uint() ~= 0xCE then
+    complain(s, command, "wrong_request", string.format("Command 0x%02x of a shared frame, not 0xce",
+                                                        tvb(20, 1):uint()))
+  end
+  local round = tvb(21, 1):uint()
+  local round_item = tree:add(f.round, tvb(21, 1))
+  tree:add(f.window, tvb(22, 7))
+  tree:add(f.request_flags, tvb(29, 2))
+  local request = tree:add(f.request_length, tvb(29, 2))
+  local form = tree:add(f.form, tvb(31, 1))
+  tree:add_le(f.rank, tvb(32, 4))
+  tree:add(f.cookie, tvb(36, 4))
+  local word = tree:add(f.chunk_word, tvb(40, 8))
+  word:add(f.chunk__bytes, tvb(44, 2))
+  word:add(f.chunk, tvb(46, 2))
+
+  local bytes = tvb(44, 2):uint()
+  local padded = h.total - REDUCTION_HEADER
+  if padded % 8 ~= 0 or padded < 40 or padded > 65472 then
+    complain(s, h.total_item, "wrong_length", string.format(
+      "Total length %d: a shared frame has 48 and a multiple of 8 from 40 to 65,472", h.total))
+    say(s, "[wrong length]")
+    if s.have > REDUCTION_HEADER then
+      tree:add(f.rest, tvb(REDUCTION_HEADER, s.have - REDUCTION_HEADER))
+    end
+    return
+  end
+  if tvb(29, 2):uint() % 4096 ~= (17 + padded) % 4096 then
+    complain(s, request, "wrong_request", string.format("Request length %d, and the chunk makes it %d",
+                                                        tvb(29, 2):uint() % 4096, (17 + padded) % 4096))
+  end
+  if tvb(31, 1):uint() ~= 0 or h.id ~= 0 then
+    complain(s, form, "wrong_form", "Form and id bits of a shared frame are 0")
+  end
+  if bytes == 0 or math.max(math.ceil(bytes / 8) * 8, 40) ~= padded or tvb(40, 4):uint() ~= 0 then
+    complain(s, word, "wrong_chunk", string.format("%d bytes that count in %d", bytes, padded))
+  end
+  if round ~= 0 and round < 0x80 then
+    complain(s, round_item, "wrong_chunk", "Round " .. round .. " is neither 0 nor 0x80 and more")
+  elseif round ~= 0 then
+    complain(s, round_item, "resent", "Sent again because a result lacked it")
+  end
+  say(s, "window %s chunk %d, %d bytes, rank %d", tostring(tvb(22, 7):uint64()), tvb(46, 2):uint(), bytes,
+      tvb(32, 4):le_uint())
+  if round ~= 0 then
+    say(s, "resent")
+  end
+  local there = math.min(s.have, h.total) - REDUCTION_HEADER
+  if there > 0 then
+    tree:add(f.payload, tvb(REDUCTION_HEADER, there))
+  end
+  need(s, REDUCTION_HEADER, padded, "chunk")
+end
+
 -- The fabric header ---------------------------------------------------------------------------------------
 
 local function add_command(s)
@@ -1083,8 +1155,9 @@ local function dissect_fabric(s)
     dfa:add(f.tree, tvb(16, 4))
     local action = dfa:add(f.dfa__action, tvb(16, 4))
     dfa:add(f.reduction_id, tvb(16, 4), h.id):set_generated()
-    if address % 8 ~= 7 then
-      complain(s, action, "not_multicast", "Action " .. address % 8 .. " of a multicast address, not 7")
+    h.shared = address % 8 == 6
+    if address % 8 ~= 7 and not h.shared then
+      complain(s, action, "not_multicast", "Action " .. address % 8 .. " of a multicast address, not 7 or 6")
       say(s, "Multicast with action %d", address % 8)
       if s.have > 20 then
         tree:add(f.rest, tvb(20, s.have - 20))
@@ -1102,7 +1175,9 @@ local function dissect_fabric(s)
     say(s, "[wrong length]")
     return
   end
-  if s.multicast then
+  if h.shared then
+    dissect_shared(s, h)
+  elseif s.multicast then
     dissect_reduction(s, h)
   elseif s.have > 20 and tvb(20, 1):uint() == 0xD1 then
     dissect_rdma(s, h)

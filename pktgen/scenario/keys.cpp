@@ -291,6 +291,12 @@ const Key<Part> traffic_keys[] = {
      [](Part& p, const Value& v) {
        p.reduce.first_tree = p.stream.first_tree = integer<std::uint32_t>(v);
      }},
+    {{.name = "shared",
+      .type = Flag{},
+      .fallback = "false",
+      .help = "Whether senders are leaves of shared trees, and send shared frames to all others.",
+      .kinds = multicast},
+     [](Part& p, const Value& v) { p.stream.shared = std::get<bool>(v); }},
     {{.name = "in_flight",
       .type = Integer{0, most_transfers},
       .fallback = "0",

@@ -104,6 +104,7 @@ struct Stream {
   // multicast
   std::uint32_t trees = 1;
   std::uint32_t first_tree = 0;
+  bool shared = false;    ///< senders are leaves of shared trees
   Role role = Role::both; ///< who is here: the senders (`root`), the receivers (`leaves`) or both
 };
 

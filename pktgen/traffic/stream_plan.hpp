@@ -42,10 +42,12 @@ struct StreamPlan {
   [[nodiscard]] Nid nid(std::uint32_t node) const { return Nid{placement.first_nid + node}; }
   /// Where the frames of a flow go.
   [[nodiscard]] wire::FabricAddress destination_address(std::uint32_t flow) const {
-    return is_multicast() ? wire::FabricAddress::multicast(
-                                TreeNumber{static_cast<std::uint16_t>(stream.first_tree + flow)},
-                                ReductionId{0})
-                          : wire::FabricAddress::unicast(nid(flows.destination(flow)));
+    if (!is_multicast()) {
+      return wire::FabricAddress::unicast(nid(flows.destination(flow)));
+    }
+    const TreeNumber tree{static_cast<std::uint16_t>(stream.first_tree + flow)};
+    return stream.shared ? wire::FabricAddress::shared(tree)
+                         : wire::FabricAddress::multicast(tree, ReductionId{0});
   }
   /// Whether frames of this flow should arrive at this port.
   [[nodiscard]] bool is_expected_at(std::uint32_t flow, scenario::PortIndex port) const {

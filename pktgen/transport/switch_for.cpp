@@ -121,14 +121,27 @@ private:
       return;
     }
     for (std::uint32_t t = 0; t < stream.trees; ++t) {
-      PortNumber parent = port_number(t % std::max<std::size_t>(ports_, 1));
-      PortSet children = PortSet::first(ports_);
+      const PortNumber sender = port_number(t % std::max<std::size_t>(ports_, 1));
+      PortSet ports = PortSet::first(ports_);
+      PortNumber parent = sender;
       switch (stream.role) {
-      case Role::both: children.erase(parent); break;
-      case Role::root: children = beyond(); break;
-      case Role::leaves: parent = beyond_port(); break;
+      case Role::both:
+        parent = stream.shared ? port_number((t + 1) % std::max<std::size_t>(ports_, 1)) : sender;
+        break;
+      case Role::root:
+        ports = beyond();
+        ports.insert(sender);
+        parent = stream.shared ? beyond_port() : sender;
+        break;
+      case Role::leaves:
+        ports.insert(beyond_port());
+        parent = stream.shared ? port_number(0) : beyond_port();
+        break;
       }
-      add_tree(stream.first_tree + t, 0, parent, children, what);
+      PortSet children = ports;
+      children.erase(parent);
+      add_tree(stream.first_tree + t, stream.shared ? 1 : 0, parent, children, what, {},
+               stream.shared);
     }
   }
 
@@ -158,11 +171,12 @@ private:
   }
 
   void add_tree(std::uint32_t tree, ContributionCount wait_count, PortNumber parent,
-                PortSet children, const std::string& what, const core::SlotDemand& slots = {}) {
+                PortSet children, const std::string& what, const core::SlotDemand& slots = {},
+                bool shared = false) {
     const auto [taken, fresh] = owners_.try_emplace(tree, what);
     if (fresh) {
-      switch_.trees.push_back(
-          {TreeNumber{static_cast<std::uint16_t>(tree)}, wait_count, parent, children, 0, slots});
+      switch_.trees.push_back({TreeNumber{static_cast<std::uint16_t>(tree)}, wait_count, parent,
+                               children, 0, slots, shared});
     } else if (conflicts_.emplace(taken->second, what).second) {
       findings_.add(0, "first_tree", "{} and {} both use tree {}; move one with first_tree",
                     taken->second, what, tree);

@@ -7,6 +7,8 @@
 //   reduce     first_tree + t     the root's: 0, or far     the leaves'   leaves
 //   multicast  first_tree + t     the sender's: t % ports,  all others    0
 //                                 or far
+//      shared  the same             the port after the       all others    1
+//                                   sender's, or far
 //   unicast    NID first_nid + j  j % ports
 //   replay     none: the frames say nothing about their trees
 //   mixed      all of its parts

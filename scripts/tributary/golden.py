@@ -26,6 +26,12 @@ def reductions():
     return [(name, ETHERNET + _dump(block)) for name, block in zip(names, blocks, strict=True)]
 
 
+def shared():
+    page = (ROOT / "docs/protocol/shared-frames.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"(?:^    \d\d: .*\n)+", page, re.M)
+    return [("shared frame", ETHERNET + _dump(block))]
+
+
 def rdma():
     page = (ROOT / "docs/protocol/rdma.md").read_text(encoding="utf-8")
     found = re.findall(r"golden: (.*)\n\n((?:    \d+: .*\n)+)", page)
@@ -46,4 +52,4 @@ def hellos():
 
 
 def every():
-    return [*reductions(), *rdma(), *hellos()]
+    return [*reductions(), *shared(), *rdma(), *hellos()]

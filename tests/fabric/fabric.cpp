@@ -154,6 +154,7 @@ void Fabric::publish(SwitchIndex s) {
   for (const auto& [number, part] : tables_[s].trees) {
     accepted(builder.add_tree(TreeNumber{number}, part.wait_count, part.parent, part.children,
                               part.slots));
+    accepted(builder.set_shared(TreeNumber{number}, part.shared));
   }
   for (HostIndex h = 0; h < routes_.size(); ++h) {
     accepted(builder.add_route(Topology::nid(h), routes_[h][s]));
@@ -177,7 +178,7 @@ void Fabric::check_tables(SwitchIndex s, const core::Tables& tables) {
     same = entry.valid == (part != given.trees.end()) &&
            (!entry.valid ||
             (entry.parent == part->second.parent && entry.children == part->second.children &&
-             entry.wait_count == part->second.wait_count));
+             entry.wait_count == part->second.wait_count && entry.shared == part->second.shared));
   }
   for (HostIndex h = 0; same && h < routes_.size(); ++h) {
     same = tables.route(Topology::nid(h)) == routes_[h][s];

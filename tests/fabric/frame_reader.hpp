@@ -37,6 +37,8 @@ public:
   /// Its nine highest bits are ones.
   [[nodiscard]] bool is_multicast() const { return destination() >= 0xFF800000U; }
   [[nodiscard]] std::uint32_t action() const { return destination() % 8; }
+  /// A multicast from any member.
+  [[nodiscard]] bool is_shared() const { return is_multicast() && action() == 6; }
   [[nodiscard]] TreeNumber tree() const {
     return TreeNumber{static_cast<std::uint16_t>(destination() / 8 % 8192)};
   }

@@ -19,6 +19,7 @@ struct TreePart {
   /// Endpoints below this switch; at the switch next to the root, the group's size - 1.
   ContributionCount wait_count = 0;
   core::SlotDemand slots{}; ///< none: eight reductions, and no wide frames
+  bool shared = false;      ///< any member may multicast
 };
 
 /// The parts of every switch on the tree, the one next to the root first. `members` may contain

@@ -77,7 +77,8 @@ Group& Run::add_twins(GroupSetup setup, std::span<const SwitchIndex> first_witho
   return add(setup);
 }
 
-void Run::install_for_vectors(TreeNumber tree, const VectorSetup& setup) {
+template <typename Setup>
+std::vector<TreePart> Run::install_with_slots(TreeNumber tree, const Setup& setup) {
   auto parts =
       multicast_tree(fabric_.topology(), setup.hosts[setup.root_rank], setup.hosts, random_);
   for (TreePart& part : parts) {
@@ -86,11 +87,21 @@ void Run::install_for_vectors(TreeNumber tree, const VectorSetup& setup) {
                     .payload_bytes = setup.parameters.payload,
                     .half_floats = false};
     }
+    part.shared = setup.parameters.shared;
   }
   if (setup.parameters.in_switch) {
     make_in_switch_result(parts);
   }
   fabric_.install(tree, parts);
+  return parts;
+}
+
+SharedHost& Run::shared_host(HostIndex host) {
+  shared_.resize(hosts_.size());
+  if (!shared_[host]) {
+    shared_[host] = std::make_unique<SharedHost>();
+  }
+  return *shared_[host];
 }
 
 VectorGroup& Run::add_context(const VectorGroup* on, VectorSetup setup, const Context& context) {
@@ -100,27 +111,63 @@ VectorGroup& Run::add_context(const VectorGroup* on, VectorSetup setup, const Co
   setup.seed = random_.next();
   setup.is_context = true;
   if (on == nullptr) {
-    install_for_vectors(setup.tree, setup);
+    install_with_slots(setup.tree, setup);
   }
   setup.parameters.tree_slots = setup.parameters.slots;
   setup.parameters.slots = context.ids;
   setup.parameters.first_id = context.first;
   VectorGroup& group = *vectors_.emplace_back(std::make_unique<VectorGroup>(fabric_, setup));
-  shared_.resize(hosts_.size());
   for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
-    auto& host = shared_[setup.hosts[rank]];
-    if (!host) {
-      host = std::make_unique<SharedHost>();
-    }
-    host->add(group.program(rank), context.first, context.ids,
-              [&group] { return group.has_ids(); });
+    shared_host(setup.hosts[rank]).add(group.program(rank), context.first, context.ids, [&group] {
+      return group.has_ids();
+    });
   }
   return group;
 }
 
+MulticastGroup& Run::add_multicasts(const VectorGroup* on, MulticastSetup setup,
+                                    const Context& context, bool twins) {
+  setup.cookie = Cookie{static_cast<std::uint32_t>(random_.next())};
+  setup.seed = random_.next();
+  setup.parameters.shared = true;
+  auto& tree = multicast_trees_.emplace_back();
+  if (on != nullptr) {
+    setup.tree = on->setup().tree;
+    setup.twin = on->setup().twin;
+  } else {
+    setup.tree = TreeNumber{static_cast<std::uint16_t>(2007 + 13 * multicasts_.size())};
+    tree = install_with_slots(setup.tree, setup);
+    if (twins) {
+      setup.twin = TreeNumber{static_cast<std::uint16_t>(setup.tree.value + 5)};
+      install_with_slots(*setup.twin, setup);
+    }
+  }
+  setup.parameters.tree_slots = setup.parameters.slots;
+  setup.parameters.slots = context.ids;
+  setup.parameters.first_id = context.first;
+  MulticastGroup& group =
+      *multicasts_.emplace_back(std::make_unique<MulticastGroup>(fabric_, setup));
+  for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+    shared_host(setup.hosts[rank])
+        .add(group.program(rank), context.first, context.ids, setup.cookie);
+  }
+  return group;
+}
+
+TreeNumber Run::add_tree_like(const MulticastGroup& group) {
+  const TreeNumber tree{static_cast<std::uint16_t>(6007 + 13 * further_trees_++)};
+  install_with_slots(tree, group.setup());
+  return tree;
+}
+
+const std::vector<TreePart>& Run::tree_of(const MulticastGroup& group) const {
+  const auto at = std::ranges::find(multicasts_, &group, &std::unique_ptr<MulticastGroup>::get);
+  return multicast_trees_[static_cast<std::size_t>(at - multicasts_.begin())];
+}
+
 TreeNumber Run::add_tree_like(const VectorGroup& group) {
   const TreeNumber tree{static_cast<std::uint16_t>(6007 + 13 * further_trees_++)};
-  install_for_vectors(tree, group.setup());
+  install_with_slots(tree, group.setup());
   return tree;
 }
 
@@ -134,7 +181,7 @@ VectorGroup& Run::add_vectors(VectorSetup setup, bool twins) {
   setup.seed = random_.next();
   for (const auto tree : {std::optional(setup.tree), setup.twin}) {
     if (tree) {
-      install_for_vectors(*tree, setup);
+      install_with_slots(*tree, setup);
     }
   }
   return *vectors_.emplace_back(std::make_unique<VectorGroup>(fabric_, setup));
@@ -187,7 +234,9 @@ void Run::expect(bool holds, std::string_view what) {
 void Run::complete_within(std::uint64_t ns) {
   const auto complete = [&] {
     const auto is_complete = [](const auto& g) { return g->complete(); };
-    return std::ranges::all_of(groups_, is_complete) && std::ranges::all_of(vectors_, is_complete);
+    return std::ranges::all_of(groups_, is_complete) &&
+           std::ranges::all_of(vectors_, is_complete) &&
+           std::ranges::all_of(multicasts_, is_complete);
   };
   if (!fabric_.run_until(complete, fabric_.now() + ns)) {
     std::string status;
@@ -195,6 +244,9 @@ void Run::complete_within(std::uint64_t ns) {
       status += g->describe_status();
     }
     for (const auto& g : vectors_) {
+      status += g->describe_status();
+    }
+    for (const auto& g : multicasts_) {
       status += g->describe_status();
     }
     fabric_.violation(fmt::format("not complete after {} ms:{}", ns / milliseconds(1), status));

@@ -10,6 +10,7 @@
 
 #include "tests/fabric/fabric.hpp"
 #include "tests/fabric/group.hpp"
+#include "tests/fabric/multicast_group.hpp"
 #include "tests/fabric/shared_host.hpp"
 #include "tests/fabric/vector_group.hpp"
 
@@ -91,6 +92,14 @@ public:
   VectorGroup& add_context(const VectorGroup* on, VectorSetup setup, const Context& context);
   /// Another tree for them, which they move to.
   [[nodiscard]] TreeNumber add_tree_like(const VectorGroup& group);
+  /// A group that multicasts, which acknowledges in a range of the ids of a shared tree: of that of
+  /// `on`, or with null of a new one, or of two. `setup.parameters.slots`: of the tree. Its hosts
+  /// have no groups but contexts.
+  MulticastGroup& add_multicasts(const VectorGroup* on, MulticastSetup setup,
+                                 const Context& context, bool twins = false);
+  [[nodiscard]] TreeNumber add_tree_like(const MulticastGroup& group);
+  /// The switches' parts in the tree of a group that has one of its own; of two, in the first one.
+  [[nodiscard]] const std::vector<TreePart>& tree_of(const MulticastGroup& group) const;
   /// The only one, or the first of two.
   [[nodiscard]] const std::vector<TreePart>& tree_of(const Group& group) const;
   [[nodiscard]] std::vector<std::unique_ptr<Group>>& groups() { return groups_; }
@@ -114,7 +123,10 @@ public:
 
 private:
   Group& add(const GroupSetup& setup);
-  void install_for_vectors(TreeNumber tree, const VectorSetup& setup);
+  /// `Setup` has the group's hosts, root rank and shared parameters.
+  template <typename Setup>
+  std::vector<TreePart> install_with_slots(TreeNumber tree, const Setup& setup);
+  SharedHost& shared_host(HostIndex host);
   [[nodiscard]] bool fault_free() const;
 
   std::uint64_t seed_;
@@ -123,7 +135,9 @@ private:
   std::vector<std::unique_ptr<GroupHost>> hosts_; ///< by host; null without a member
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<std::unique_ptr<VectorGroup>> vectors_;
-  std::vector<std::unique_ptr<SharedHost>> shared_; ///< by host; null without contexts
+  std::vector<std::unique_ptr<MulticastGroup>> multicasts_;
+  std::vector<std::vector<TreePart>> multicast_trees_; ///< by group; empty on the tree of another
+  std::vector<std::unique_ptr<SharedHost>> shared_;    ///< by host; null without contexts
   std::uint16_t further_trees_ = 0;
   std::vector<std::vector<std::vector<TreePart>>> trees_; ///< by group, one or two of each
 };

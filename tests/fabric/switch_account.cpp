@@ -71,7 +71,8 @@ SwitchAccount::Tree SwitchAccount::tree_of(TreeNumber number) const {
           .slots = wide.any() ? wide.slots : 0,
           .payload = wide.payload_bytes,
           .half_floats = wide.half_floats,
-          .in_switch = entry.in_switch};
+          .in_switch = entry.in_switch,
+          .shared = entry.shared};
 }
 
 std::uint64_t SwitchAccount::timer_ns(ContributionCount wait_count) const {
@@ -129,7 +130,7 @@ void SwitchAccount::end_tables() {
 PortNumber SwitchAccount::engine_port(PortNumber in, std::span<const std::byte> frame) const {
   const FrameReader f(frame);
   if (f.length() < FrameReader::fabric_header_end || f.ethertype() != tables_->port(in).ethertype ||
-      !f.is_multicast()) {
+      !f.is_multicast() || f.is_shared()) {
     return in;
   }
   const Tree tree = tree_of(f.tree());
@@ -169,7 +170,7 @@ std::optional<DropReason> SwitchAccount::refused(PortNumber in, const FrameReade
   if (policy.vnis && !policy.vnis->test(f.vni().value)) {
     return DropReason::vni_not_permitted;
   }
-  if (f.is_multicast() && f.action() != 7) {
+  if (f.is_multicast() && f.action() != 7 && !f.is_shared()) {
     return DropReason::bad_action;
   }
   return std::nullopt;
@@ -202,12 +203,24 @@ SwitchAccount::Answer SwitchAccount::expected(PortNumber in, const FrameReader& 
                : Answer{.action = Action::forward, .event = core::Event::unicast, .port = out};
   }
   const Tree tree = tree_of(f.tree());
+  if (f.is_shared() && !has_its_length) {
+    return dropped(DropReason::bad_length);
+  }
   if (!tree.installed) {
     return dropped(DropReason::unknown_tree);
+  }
+  if (f.is_shared() && !tree.shared) {
+    return dropped(DropReason::not_shared);
   }
   const bool from_parent = tree.parent == in;
   if (!from_parent && !tree.children.contains(in)) {
     return dropped(DropReason::not_on_tree);
+  }
+  if (f.is_shared()) {
+    PortSet others = tree.children;
+    others.insert(tree.parent);
+    others.erase(in);
+    return {.action = Action::replicate, .event = core::Event::shared, .ports = others};
   }
   if (tree.wait_count == 0) {
     return !has_its_length ? dropped(DropReason::bad_length)
@@ -448,7 +461,7 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   // A contribution that could not be forwarded may arrive again.
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
-  if (f.is_multicast() && decision.action != Action::drop) {
+  if (f.is_multicast() && !f.is_shared() && decision.action != Action::drop) {
     if (const Tree tree = tree_of(f.tree()); tree.in_switch && tree.parent == in) {
       enter_from_root(f, before, c, decision, after, now);
     }
@@ -480,7 +493,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   if (decision.action == Action::drop) {
     ++drops_[{in.value, decision.reason}];
   }
-  if (!f.is_multicast()) {
+  if (!f.is_multicast() || f.is_shared()) { // no engine sees it
     return;
   }
   const std::uint32_t key = key_of(f);

@@ -84,6 +84,7 @@ private:
     std::uint64_t payload = 0;
     bool half_floats = false;
     bool in_switch = false; ///< the root's port is the parent, and results are sent from here
+    bool shared = false;    ///< any member may multicast
     [[nodiscard]] PortSet all_ports() const {
       PortSet all = children;
       all.insert(parent);

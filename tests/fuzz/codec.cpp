@@ -5,7 +5,8 @@
 //   3  packing a reduction word undoes unpacking it
 //   4  a wide frame has its payload inside it, encodes to its own headers, and is not an 84-byte
 //      frame
-//   5  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
+//   5  a shared frame has its chunk inside it, encodes to its own headers, and is neither of these
+//   6  combining the two frames leaves no code smaller than it was (but REPSUM's, which may be
 //      withdrawn), and no NaN but the canonical one where FLT_SUM made it
 
 #include "dataplane/core/classify.hpp"
@@ -13,6 +14,7 @@
 #include "tests/fuzz/require.hpp"
 #include "tributary/reduce/reducer.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/shared.hpp"
 #include "tributary/wire/wide_reduction.hpp"
 
 #include <array>
@@ -80,6 +82,31 @@ void check_wide(const Bytes& bytes, DecodeError error_of_84_byte_form) {
   TRIBUTARY_REQUIRE(again.slot == f.slot && again.signature == f.signature);
   TRIBUTARY_REQUIRE(again.rank == f.rank && again.cookie == f.cookie && again.word == f.word);
   TRIBUTARY_REQUIRE(again.form == f.form && again.payload_bytes == f.payload_bytes);
+}
+
+void check_shared(const Bytes& bytes, DecodeError error_of_84_byte_form) {
+  wire::SharedFrame f;
+  const DecodeError error = wire::decode(bytes, wire::default_ethertype, f);
+  TRIBUTARY_REQUIRE(!name_of(error).empty() && name_of(error) != "unknown");
+  if (error != DecodeError::none) {
+    return;
+  }
+  wire::WideFrame wide;
+  TRIBUTARY_REQUIRE(error_of_84_byte_form != DecodeError::none);
+  TRIBUTARY_REQUIRE(wire::decode(bytes, wire::default_ethertype, wide) != DecodeError::none);
+  TRIBUTARY_REQUIRE(f.bytes > 0 && f.window <= wire::signature_mask);
+  const auto chunk = wire::chunk_of(bytes, f);
+  TRIBUTARY_REQUIRE(chunk.data() + chunk.size() <= bytes.data() + bytes.size());
+  Bytes encoded(bytes);
+  wire::encode_header(f, std::span(encoded).first<wire::shared_header_bytes>());
+  wire::SharedFrame again;
+  TRIBUTARY_REQUIRE(wire::decode(encoded, f.ethertype, again) == DecodeError::none);
+  TRIBUTARY_REQUIRE(again.destination == f.destination && again.source == f.source);
+  TRIBUTARY_REQUIRE(again.dscp == f.dscp && again.vni == f.vni);
+  TRIBUTARY_REQUIRE(again.source_nid == f.source_nid && again.tree == f.tree);
+  TRIBUTARY_REQUIRE(again.window == f.window && again.round == f.round);
+  TRIBUTARY_REQUIRE(again.rank == f.rank && again.cookie == f.cookie);
+  TRIBUTARY_REQUIRE(again.chunk == f.chunk && again.bytes == f.bytes);
 }
 
 reduce::Contribution contribution_of(const wire::ReductionFrame& f) {
@@ -154,6 +181,7 @@ void run(Input input) {
     TRIBUTARY_REQUIRE(help != 2 || error == DecodeError::none);
     check_classifier(bytes, error, f);
     check_wide(bytes, error);
+    check_shared(bytes, error);
     if (error == DecodeError::none) {
       check_round_trip(f);
       ++decoded;

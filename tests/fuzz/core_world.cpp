@@ -317,7 +317,11 @@ void CoreWorld::check_passing_on(PortNumber in, const Bytes& frame, const Decisi
   }
   if (d.action == Action::replicate) {
     const core::MulticastEntry& entry = core_.tables().tree(key_of(frame.data()).tree());
-    TRIBUTARY_REQUIRE(in == entry.parent && d.ports == entry.children);
+    PortSet others = entry.children;
+    others.insert(entry.parent);
+    others.erase(in);
+    TRIBUTARY_REQUIRE(d.ports == others);
+    TRIBUTARY_REQUIRE(in == entry.parent || (d.event == Event::shared && entry.shared));
   }
   if (d.action == Action::drop) {
     TRIBUTARY_REQUIRE(static_cast<std::size_t>(d.reason) < core::drop_reason_count);

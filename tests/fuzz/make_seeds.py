@@ -172,6 +172,13 @@ def codec_seeds():
     ) + bytes(48)
     yield "wide", word + as_it_is(wide) + as_it_is(golden)
     yield "wide_cut", word + as_it_is(wide[:-1]) + bytes([1, len(wide)]) + wide[:33] + b"\x58" + wide[34:]
+    shared = golden[:14] + bytes.fromhex(
+        "45000058 04000000 5a77a494 12345000 ff8055e6 ce000123 456789ab cd003900"
+        "07000000 677daabc 00000000 00280005"
+    ) + bytes(40)
+    again = shared[:35] + b"\xd5" + shared[36:]
+    yield "shared", word + as_it_is(shared) + as_it_is(again)
+    yield "shared_cut", word + as_it_is(shared[:-1]) + bytes([1, len(shared)]) + shared[:59] + b"\x29" + shared[60:]
     yield "nothing", b""
     nan, infinity, least = float("nan"), float("inf"), 5e-324
     for op in (0x00, 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x14, 0x20, 0x21, 0x22, 0x24, 0x25, 0x26,
@@ -500,6 +507,50 @@ def rdma_seeds():
     yield "deregistered", b"\1" + request + bytes([4]) + data(0)
 
 
+def multicast_seeds():
+    """Steps of multicast.cpp's World: a byte for the kind, then its arguments."""
+    LEAF, ROOT, IN_SWITCH, TWINS, GUARDED = 0, 1, 2, 4, 8
+    OF_ALL, RETRY, SIGNED, SUM = 0x10, 0x20, 0x40, 0x80
+
+    wait = lambda units_of_10_us: bytes([0]) + struct.pack("<H", units_of_10_us)
+    broadcast = lambda root, length: bytes([1, root << 1]) + struct.pack("<H", length)
+    allgather = lambda length: bytes([1, 1, length])
+
+    def chunk(host, number, *, window=0, length=40, round=0):
+        return bytes([2, host, window, number, length - 1, round])
+
+    def reduction(choice, *, window=0, arm=False, count=0, seqno=0, resno=0, flag=0, missing=0):
+        made = bytes([4, choice, window, count << 1 | arm, seqno, resno])
+        return made + (b"" if choice & (SIGNED | SUM) else bytes([flag])) + bytes([missing])
+
+    arm = reduction(0, arm=True, resno=11)
+    all_ones = reduction(SUM | OF_ALL, arm=True, seqno=1)
+    with_holes = lambda missing: reduction(SUM | OF_ALL, arm=True, seqno=1, missing=missing)
+    one, two = SIGNED, SIGNED | 1  # modulo 3, the ranks
+    received = b"".join(chunk(0, number) for number in range(4))
+    called = broadcast(0, 320)
+    yield "broadcast", bytes([LEAF]) + called + arm + received + all_ones
+    yield "twins", bytes([TWINS]) + called + arm + received + all_ones
+    yield "guarded", bytes([GUARDED]) + called + arm + received + all_ones
+    yield "early", bytes([LEAF]) + received + chunk(0, 1, window=1) + called + arm + all_ones
+    yield "overtaken", bytes([LEAF]) + called + arm + chunk(0, 3) + with_holes(7) + chunk(0, 0, round=0x80)
+    yield "gap", bytes([LEAF]) + called + arm + chunk(0, 0) + wait(1000) + wait(60000)
+    yield "own", bytes([LEAF]) + broadcast(1, 640) + arm + with_holes(5) + reduction(SUM | OF_ALL, seqno=2, resno=1)
+    yield "own_eager", bytes([LEAF]) + broadcast(1, 70) + arm + with_holes(2)
+    yield "allgather", bytes([LEAF]) + allgather(50) + arm + chunk(0, 0) + chunk(2, 2) + chunk(0, 3, length=10)
+    yield "by_data", bytes([LEAF]) + broadcast(0, 700) + arm + received + chunk(0, 0, window=2)
+    yield "asked_again", bytes([LEAF]) + called + arm + received + wait(3000) * 3 + reduction(RETRY, arm=True, seqno=3)
+    yield "roll_call", bytes([LEAF]) + called + reduction(RETRY, seqno=1, flag=2)
+    yield "root", bytes([ROOT]) + broadcast(0, 90) + reduction(one, count=1) + reduction(two, count=1)
+    yield "root_combined", bytes([ROOT]) + broadcast(0, 90) + reduction(one, count=2)
+    yield "root_of_holes", bytes([ROOT]) + broadcast(0, 90) + reduction(one, count=1, missing=1) + reduction(two, count=1)
+    yield "root_in_switch", bytes([ROOT | IN_SWITCH]) + broadcast(0, 90) + reduction(SUM | OF_ALL, arm=True, seqno=1)
+    yield "root_waits", bytes([ROOT]) + broadcast(0, 90) + wait(200) * 5 + wait(60000)
+    yield "verdict", bytes([LEAF]) + called + bytes([4, 0, 0, 8, 0, 0, 0]) + struct.pack("<QQ", 17 | 1 << 8, 2)
+    yield "moves", bytes([LEAF]) + called + arm + bytes([7, 1]) + received + bytes([7, 0]) + arm + received
+    yield "garbage", bytes([LEAF, 6, 60]) + bytes(60)
+
+
 def golden_write():
     """The WR of docs/protocol/rdma.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "protocol" / "rdma.md").read_text()
@@ -570,5 +621,7 @@ for seed, content in rest_seeds():
     write(CORPUS / "rest", seed, content)
 for seed, content in rdma_seeds():
     write(CORPUS / "rdma", seed, content)
+for seed, content in multicast_seeds():
+    write(CORPUS / "multicast", seed, content)
 for seed, content in host_agent_seeds():
     write(CORPUS / "host_agent", seed, content)

@@ -139,6 +139,40 @@ def control_c_ends_a_join():
     pair.hosts[0].close()
 
 
+def arrays_of_all_ranks(**options):
+    pair = Pair(**options)
+    for rows in pair.both(lambda group: group.allgather(np.full((2, 1500), group.rank + 1.5), timeout=SOON)):
+        assert rows.shape == (2, 2, 1500) and (rows[0] == 1.5).all() and (rows[1] == 2.5).all()
+    for flat in pair.both(lambda group: group.allgatherv(np.arange(2 + group.rank), [2, 3], timeout=SOON)):
+        assert list(flat) == [0, 1, 0, 1, 2]
+    for got in pair.both(lambda group: group.broadcast(np.arange(5000) * (1 - group.rank), 0, timeout=SOON)):
+        assert list(got) == list(range(5000))
+    started = pair.both(lambda group: [group.broadcast_start(np.full(7, group.rank), root) for root in (0, 1)])
+    for requests in started:
+        assert [list(request.wait(SOON).value) for request in requests] == [[0] * 7, [1] * 7]
+    found = [group.multicast_statistics() for group in pair.groups]
+    pair.leave()
+    return found
+
+
+def arrays_of_all_ranks_by_multicast():
+    found = arrays_of_all_ranks(shared=1)
+    assert all(one["operations"] == 5 and one["chunks_sent"] > 0 for one in found), found
+    assert found[0]["chunks_sent"] == found[1]["chunks_received"], found
+
+
+def arrays_of_all_ranks_by_reductions():
+    assert not any(value for one in arrays_of_all_ranks() for value in one.values())
+
+
+def outs_of_another_shape_are_refused():
+    pair = Pair(shared=1)
+    for group in pair.groups:
+        refused(lambda group=group: group.allgather(np.zeros(1), np.zeros((3, 1))), ValueError, "(3, 1)")
+        refused(lambda group=group: group.allgatherv(np.zeros(2), [1, 1]), ValueError, "this rank's must be the 2")
+    pair.leave()
+
+
 def control_c_ends_rdma_waits():
     with tributary.Host("left", nid=1) as host, tributary.Host("right", nid=2) as other:
         array = np.zeros(10)
@@ -267,7 +301,7 @@ def arrays_that_cannot_be_are_refused():
 
 
 CASES = {name: case for name, case in list(globals().items())
-         if inspect.isfunction(case) and name not in ("refused", "interrupted")}
+         if inspect.isfunction(case) and name not in ("refused", "interrupted", "arrays_of_all_ranks")}
 
 if len(sys.argv) == 1:
     print(*CASES)

@@ -33,6 +33,7 @@ TIERS = {
     "unit": [("tests/unit/include/wire/unit-wire", []), ("tests/unit/include/reduce/unit-reduce", []),
              ("tests/unit/include/reduce/unit-reduce-wide", []),
              ("tests/unit/dataplane/core/unit-core", []), ("tests/unit/endpoint/collective/unit-collective", []),
+             ("tests/unit/endpoint/reliable_multicast/unit-reliable-multicast", []),
              ("tests/unit/dataplane/forwarding_table/unit-routing", []), ("tests/unit/controlplane/unicast/unit-unicast", [])],
 }
 

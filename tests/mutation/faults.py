@@ -33,6 +33,10 @@ ROOT_LEAVING = "endpoint/collective/root_leaving.cpp"
 ROOT_IN_SWITCH = "endpoint/collective/root_in_switch.cpp"
 LEAF = "endpoint/collective/leaf.cpp"
 CHANNEL = "endpoint/collective/channel.cpp"
+SHARED = "dataplane/core/shared.hpp"
+CHUNKS = "endpoint/reliable_multicast/data.cpp"
+ACKNOWLEDGING = "endpoint/reliable_multicast/acknowledging.cpp"
+ROUNDS = "endpoint/reliable_multicast/rounds.cpp"
 SEQUENCE = "endpoint/collective/sequence.hpp"
 INTEGER = "include/tributary/reduce/integer.hpp"
 FLOATING = "include/tributary/reduce/floating.hpp"
@@ -190,7 +194,7 @@ FAULTS = [
     Fault("partial_vector_of_94_bytes", CORE, "a partial vector is written into a buffer for four words",
           "wide ? held_shape(d).frame_bytes() : wire::reduction_frame_bytes;", "wire::reduction_frame_bytes;"),
     Fault("place_moves_unnoticed", TABLES, "a tree whose slots moved keeps what it held elsewhere",
-          "return tree(t) == other.tree(t) && slot_place(t) == other.slot_place(t);", "return tree(t) == other.tree(t);"),
+          "return mine == other.tree(t) && slot_place(t) == other.slot_place(t);", "return mine == other.tree(t);"),
     Fault("id_beyond_the_slots", CLASSIFY_CPP, "an id that the tree has no slot for is armed",
           "wire::dfa_of(p).slot().value >= entry.slots()", "wire::dfa_of(p).slot().value >= 128U"),
     Fault("vector_beyond_the_limit", CLASSIFY_CPP, "a vector that is longer than the slot is taken",
@@ -362,6 +366,20 @@ FAULTS = [
           "return ResultCode::success;"),
     Fault("result_sequence_of_nine_bits", WIRE, "a frame's result sequence loses its highest bit",
           "std::uint64_t{w.resno.value()} << 37", "std::uint64_t{w.resno.value() & 0x1FFU} << 37"),
+    # ---- shared frames ----
+    Fault("shared_without_the_flag", SHARED, "frames of members are copied while a tree's ports change",
+          "  if (!entry.shared) {", "  if (false) {"),
+    Fault("shared_back_to_its_port", SHARED, "a member gets its own frame back", "  ports.erase(in);\n", ""),
+    Fault("chunk_of_another_owner", CHUNKS, "a member may send the chunks of another one",
+          "  if (frame.rank != chunk.owner) {", "  if (false) {"),
+    Fault("chunk_of_another_host", CHUNKS, "a host may send in the name of another one's rank",
+          "  if (nid != frame.source_nid) {", "  if (false) {"),
+    Fault("acknowledges_what_it_lacks", ACKNOWLEDGING, "a member says that it has chunks that it has not",
+          "  acknowledge(slot, slot.window, slot.missing, now);", "  acknowledge(slot, slot.window, {}, now);"),
+    Fault("resends_nothing", ACKNOWLEDGING, "what a result lacks is not sent again",
+          "    slot.resend = slot.resend | again;\n", ""),
+    Fault("never_asks_again", ROUNDS, "a lost acknowledgement ends all progress",
+          "  question.retry_at = now + interval_ns(question);\n  take_result(", "  question.retry_at = never;\n  take_result("),
     # ---- unicast routes; only the tier `unit` has tests of them ----
     Fault("route_spare_back_to_its_port", ROUTE_DECIDE, "a root sends a frame back though another spare is up",
           "      found.except = in;\n", ""),

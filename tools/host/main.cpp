@@ -8,10 +8,14 @@
 #include "tools/host/options.hpp"
 #include "tools/host/rdma_command.hpp"
 #include "tools/host/report.hpp"
+#include "tributary/random.hpp"
 #include "tributary/tributary.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -28,7 +32,6 @@ namespace {
 
 using namespace tributary::host;
 using tributary::workload::Expected;
-using tributary::workload::Kind;
 using tributary::workload::Workload;
 using Clock = std::chrono::steady_clock;
 
@@ -37,10 +40,21 @@ std::uint64_t ns_since(Clock::time_point begin) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
 }
 
-/// A pending reduction.
+/// What a rank sends in a call that moves data: elements of 8 bytes.
+constexpr std::size_t moved_bytes = 8;
+void append_block(std::vector<std::byte>& to, std::uint64_t seed, std::uint64_t iteration,
+                  std::uint32_t rank, std::size_t elements) {
+  tributary::Random random = tributary::Random(seed).fork(iteration).fork(rank);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const auto element = std::bit_cast<std::array<std::byte, moved_bytes>>(random.next());
+    to.insert(to.end(), element.begin(), element.end());
+  }
+}
+
+/// A pending operation.
 struct Pending {
   std::uint64_t iteration;
-  const Kind* kind;
+  const Call* call;
   std::vector<std::byte> in;
   std::vector<std::byte> out;
   tributary_request* request = nullptr;
@@ -88,6 +102,7 @@ public:
     }
     measured_.seconds = static_cast<double>(ns_since(begin_)) * 1e-9;
     demand(tributary_get_statistics(group_, &measured_.statistics));
+    demand(tributary_get_multicast_statistics(group_, &measured_.multicasts));
     leave();
     return std::move(measured_);
   }
@@ -183,16 +198,53 @@ private:
   void begin(std::uint64_t iteration) {
     Pending& p = pending_.emplace_back();
     p.iteration = iteration;
-    p.kind = &options_.kinds[iteration % options_.kinds.size()];
-    p.in = workload_.operand(*p.kind, iteration, options_.group.rank);
+    p.call = &options_.calls[iteration % options_.calls.size()];
+    if (p.call->what != Call::What::reduce) {
+      begin_to_move(p);
+      return;
+    }
+    p.in = workload_.operand(p.call->kind, iteration, options_.group.rank);
     p.out.resize(p.in.size());
     p.begin = Clock::now();
-    if (p.kind->is_barrier) {
+    if (p.call->kind.is_barrier) {
       demand(tributary_barrier_start(group_, &p.request));
     } else {
       demand(tributary_allreduce_start(group_, p.in.data(), p.out.data(), options_.length,
-                                       p.kind->type, p.kind->op, &p.request));
+                                       p.call->kind.type, p.call->kind.op, &p.request));
     }
+  }
+  [[nodiscard]] std::uint32_t root_of(const Pending& p) const {
+    return static_cast<std::uint32_t>(p.iteration % options_.group.size);
+  }
+  void begin_to_move(Pending& p) {
+    const std::uint32_t own = options_.group.rank;
+    if (p.call->what == Call::What::broadcast) {
+      if (own == root_of(p)) {
+        append_block(p.out, options_.seed, p.iteration, own, options_.length);
+      }
+      p.out.resize(options_.length * moved_bytes);
+      p.begin = Clock::now();
+      demand(tributary_broadcast_start(group_, p.out.data(), options_.length, TRIBUTARY_UINT64,
+                                       root_of(p), &p.request));
+    } else {
+      append_block(p.in, options_.seed, p.iteration, own, options_.length);
+      p.out.resize(p.in.size() * options_.group.size);
+      p.begin = Clock::now();
+      demand(tributary_allgather_start(group_, p.in.data(), p.out.data(), options_.length,
+                                       TRIBUTARY_UINT64, &p.request));
+    }
+  }
+  [[nodiscard]] Expected expected_of(const Pending& p) const {
+    if (p.call->what == Call::What::reduce) {
+      return workload_.expected(p.call->kind, p.iteration);
+    }
+    Expected expected;
+    for (std::uint32_t rank = 0; rank < options_.group.size; ++rank) {
+      if (p.call->what == Call::What::allgather || rank == root_of(p)) {
+        append_block(expected.elements, options_.seed, p.iteration, rank, options_.length);
+      }
+    }
+    return expected;
   }
 
   void finish() {
@@ -208,7 +260,7 @@ private:
   }
 
   void check(const Pending& p, const tributary_result& result) {
-    const Expected expected = workload_.expected(*p.kind, p.iteration);
+    const Expected expected = expected_of(p);
     if (p.out == expected.elements && result.code == expected.code) {
       return;
     }
@@ -221,7 +273,7 @@ private:
     fmt::print(stderr,
                "rank {}: iteration {} ({}, seed {}) is wrong: code '{}' where '{}' is due, first "
                "byte that differs: {} of {}\n",
-               options_.group.rank, p.iteration, p.kind->name, options_.seed,
+               options_.group.rank, p.iteration, p.call->name(), options_.seed,
                tributary_result_name(result.code), tributary_result_name(expected.code),
                out - p.out.begin(), p.out.size());
   }

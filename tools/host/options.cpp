@@ -52,33 +52,43 @@ using workload::all_kinds;
 using workload::Kind;
 using workload::wide_kinds;
 
-/// "mix" or "wide-mix", or names of kinds.
-std::vector<Kind> kinds_named(const std::vector<std::string>& names) {
-  std::vector<Kind> kinds;
+/// "mix" or "wide-mix", or names of kinds and of calls that move data.
+std::vector<Call> calls_named(const std::vector<std::string>& names) {
+  std::vector<Call> calls;
+  const auto add_all = [&calls](const std::vector<Kind>& kinds) {
+    for (const Kind& kind : kinds) {
+      calls.push_back({.kind = kind});
+    }
+  };
   for (const std::string& name : names) {
     if (name == "mix") {
-      kinds.insert(kinds.end(), all_kinds().begin(), all_kinds().end());
+      add_all(all_kinds());
+      continue;
+    }
+    if (name == "broadcast" || name == "allgather") {
+      calls.push_back(
+          {.what = name == "broadcast" ? Call::What::broadcast : Call::What::allgather});
       continue;
     }
     std::vector<Kind> all = all_kinds();
     all.insert(all.end(), wide_kinds().begin(), wide_kinds().end());
     if (name == "wide-mix") {
-      kinds.insert(kinds.end(), all.begin(), all.end());
+      add_all(all);
       continue;
     }
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.name == name; });
     if (found == all.end()) {
-      std::vector<std::string> known = {"mix", "wide-mix"};
+      std::vector<std::string> known = {"mix", "wide-mix", "broadcast", "allgather"};
       for (const Kind& kind : all) {
         known.emplace_back(kind.name);
       }
       throw terminal::UsageError(
           fmt::format("--operators: unknown \"{}\"; known are {}", name, fmt::join(known, ", ")));
     }
-    kinds.push_back(*found);
+    calls.push_back({.kind = *found});
   }
-  return kinds;
+  return calls;
 }
 
 } // namespace
@@ -142,6 +152,12 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
          "--tree: as the tree was installed there, the same at all members; with --group: "
          "requests or refuses it")
       ->default_str("with --group as the manager's file says");
+  app.add_flag_function(
+         "--shared,!--no-shared", [&](std::int64_t times) { o.group.shared = times > 0 ? 1 : 0; },
+         "Whether the tree is shared in all its switches, so that broadcasts and allgathers "
+         "multicast; the same at all members")
+      ->needs(fixed)
+      ->default_str("--no-shared");
   within(app.add_option("--trees", o.trees, "Number of trees; 2 for twin trees"), 1, 2)
       ->needs(named)
       ->capture_default_str();
@@ -168,15 +184,17 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
       app, "--member-timeout", member_timeout,
       "Time after which a missing member ends the group; the same at all members; 0s: never",
       {.most = most_time});
-  app.add_option("--operations", o.iterations, "Number of reductions to run")
+  app.add_option("--operations", o.iterations, "Number of operations to run")
       ->capture_default_str();
   app.add_option("--operators", operators,
                  "Operators, comma-separated, used in turn; mix for all that frames of 32 bytes "
-                 "carry, wide-mix for those of wide frames, too")
+                 "carry, wide-mix for those of wide frames, too; broadcast and allgather move "
+                 "elements of 8 bytes")
       ->type_name("OPERATOR,...")
       ->delimiter(',')
       ->default_str("mix");
-  app.add_option("--elements", o.length, "Number of elements of each reduction")
+  app.add_option("--elements", o.length,
+                 "Number of elements of each operation; in an allgather, of each member")
       ->capture_default_str();
   within(app.add_option("--in-flight", o.in_flight,
                         "Number of operations started before waiting for the first"),
@@ -203,7 +221,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
     if (named->count() + fixed->count() == 0) {
       throw terminal::UsageError("--group or --tree is missing");
     }
-    o.kinds = kinds_named(operators);
+    o.calls = calls_named(operators);
     if (manager.token_file) {
       o.token = terminal::token_in(*manager.token_file);
     }

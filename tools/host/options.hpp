@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -14,6 +15,19 @@ class App;
 }
 
 namespace tributary::host {
+
+/// An operation: a reduction of a kind, or one that moves elements of 8 bytes. Ranks take
+/// turns as the root of broadcasts.
+struct Call {
+  enum class What : std::uint8_t { reduce, broadcast, allgather };
+  What what = What::reduce;
+  workload::Kind kind{};
+  [[nodiscard]] std::string_view name() const {
+    return what == What::broadcast   ? "broadcast"
+           : what == What::allgather ? "allgather"
+                                     : kind.name;
+  }
+};
 
 struct Options {
   std::string interface;
@@ -32,7 +46,7 @@ struct Options {
   std::optional<std::string> token;
   std::optional<std::string> certificate_authority;
   std::chrono::microseconds wait = std::chrono::seconds(60);
-  std::vector<workload::Kind> kinds; ///< used in turn
+  std::vector<Call> calls; ///< used in turn
   std::uint64_t iterations = 1000;
   std::uint64_t in_flight = 1;
   std::size_t length = 4;

@@ -1,6 +1,7 @@
 #include "tools/host/report.hpp"
 
 #include "endpoint/collective/statistics.hpp"
+#include "endpoint/reliable_multicast/statistics.hpp"
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -34,6 +35,14 @@ boost::json::object statistics_json(const tributary_statistics& s) {
 #undef TRIBUTARY_X
   object["host_frames_unknown"] = s.host_frames_unknown;
   object["host_kernel_drops"] = s.host_kernel_drops;
+  return object;
+}
+
+boost::json::object multicasts_json(const tributary_multicast_statistics& s) {
+  boost::json::object object;
+#define TRIBUTARY_X(name, text) object[#name] = s.name;
+  TRIBUTARY_MULTICAST_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
   return object;
 }
 
@@ -71,6 +80,7 @@ std::string as_json(const Options& o, const Measured& m, double rate) {
       {"slots", m.membership.slots},
       {"payload", m.membership.payload},
       {"in_switch_results", m.membership.in_switch_results != 0},
+      {"shared", m.membership.shared != 0},
       {"armed", o.group.armed != 0},
       {"seed", o.seed},
       {"vector_length", o.length},
@@ -85,6 +95,7 @@ std::string as_json(const Options& o, const Measured& m, double rate) {
         {"max", percentile_us(m.latencies_ns, 1.0)}}},
       {"root_frames_per_reduction", root_frames_per_piece(m.statistics)},
       {"statistics", statistics_json(m.statistics)},
+      {"multicasts", multicasts_json(m.multicasts)},
   };
   return boost::json::serialize(object) + "\n";
 }
@@ -111,6 +122,13 @@ std::string as_text(const Options& o, const Measured& m, double rate) {
                    description);                                                                   \
   }
   TRIBUTARY_MEMBER_COUNTERS(TRIBUTARY_X)
+#undef TRIBUTARY_X
+#define TRIBUTARY_X(name, description)                                                             \
+  if (m.multicasts.name != 0) {                                                                    \
+    fmt::format_to(std::back_inserter(text), "{:>12}  multicasts.{}: {}\n", m.multicasts.name,     \
+                   #name, description);                                                            \
+  }
+  TRIBUTARY_MULTICAST_COUNTERS(TRIBUTARY_X)
 #undef TRIBUTARY_X
   return text;
 }

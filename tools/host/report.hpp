@@ -15,6 +15,7 @@ struct Measured {
   double seconds = 0;
   std::vector<std::uint64_t> latencies_ns; ///< one per iteration, any order
   tributary_statistics statistics{};
+  tributary_multicast_statistics multicasts{};
   tributary_membership membership{};
 };
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -48,8 +49,9 @@ void check(const Command& command) {
   if (command.drops && command.direction == "sent") {
     throw UsageError("only received frames are dropped; omit --drops or --direction sent");
   }
-  if (command.cookie && !command.kind.empty() && command.kind != "reduction" &&
-      command.kind != "wide") {
+  const auto kind = std::ranges::find(wire::frame_kinds, command.kind);
+  if (command.cookie && kind != wire::frame_kinds.end() &&
+      !wire::has_cookie(static_cast<wire::FrameKind>(kind - wire::frame_kinds.begin()))) {
     throw UsageError(
         fmt::format("frames of kind {} have no cookie; omit --cookie or --kind", command.kind));
   }

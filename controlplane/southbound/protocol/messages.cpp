@@ -46,6 +46,7 @@ void write_tree(const Subject& subject, const Content* content, control::Change&
     tree.set_half_floats(frames.half_floats);
   }
   tree.set_in_switch_results(trees::frames_of(*content).in_switch);
+  tree.set_shared(trees::frames_of(*content).shared);
 }
 
 transaction::ContentPtr read_tree(const control::Tree& tree) {
@@ -183,6 +184,7 @@ records::WideFrames frames_of(const control::Tree& tree) {
       .slots = tree.slots(), .payload = tree.payload(), .half_floats = tree.half_floats()};
   frames = frames.any() ? frames : records::WideFrames{};
   frames.in_switch = tree.in_switch_results();
+  frames.shared = tree.shared();
   return frames;
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -165,11 +166,67 @@ class Group:
         """Writes the array of one rank into the arrays of all ranks."""
         deadline = deadline_of(timeout)
         check_writable(array, "the array")
-        request = self._start(lib.tributary_broadcast_start,
-                              (_data(array), array.size, form_of(array), from_rank), array)
+        request = self._start_shared(lib.tributary_broadcast_start,
+                                     (_data(array), array.size, form_of(array), from_rank), array)
         value = request._wait(deadline).value
         assert value is not None
         return value
+
+    def broadcast_start(self, array: Array, from_rank: int) -> Request:
+        check_writable(array, "the array")
+        return self._start_shared(lib.tributary_broadcast_start,
+                                  (_data(array), array.size, form_of(array), from_rank), array)
+
+    def allgather(self, array: npt.ArrayLike, out: Array | None = None, timeout: float | None = None) -> Array:
+        """The arrays of all ranks, of one shape and type: in rank order along a new first axis."""
+        deadline = deadline_of(timeout)
+        value = self.allgather_start(array, out)._wait(deadline).value
+        assert value is not None
+        return value
+
+    def allgather_start(self, array: npt.ArrayLike, out: Array | None = None) -> Request:
+        given = as_plain(array)
+        shape = (self.size, *given.shape)
+        if out is None:
+            out = np.empty(shape, given.dtype)
+        check_writable(out, "out")
+        if (out.dtype, out.shape) != (given.dtype, shape):
+            raise ValueError(f"out has the shape {out.shape} of {out.dtype}, and the arrays make {shape} of {given.dtype}")
+        own = out[self.rank]
+        if np.may_share_memory(given, out) and given.ctypes.data != own.ctypes.data:
+            given = given.copy()
+        return self._start_shared(lib.tributary_allgather_start,
+                                  (_data(given), _data(out), given.size, form_of(given)), out, given)
+
+    def allgatherv(self, array: npt.ArrayLike, counts: Sequence[int], out: Array | None = None,
+                   timeout: float | None = None) -> Array:
+        """The elements of all ranks, counts[r] of rank r, one after the other in a flat array."""
+        deadline = deadline_of(timeout)
+        value = self.allgatherv_start(array, counts, out)._wait(deadline).value
+        assert value is not None
+        return value
+
+    def allgatherv_start(self, array: npt.ArrayLike, counts: Sequence[int], out: Array | None = None) -> Request:
+        given, size = as_plain(array), self.size
+        if len(counts) != size or given.size != counts[self.rank]:
+            raise ValueError(f"counts has {len(counts)} numbers, one for each of the {size} ranks, and this rank's must be "
+                             f"the {given.size} elements of its array")
+        if out is None:
+            out = np.empty(sum(counts), given.dtype)
+        check_writable(out, "out")
+        if out.dtype != given.dtype or out.size != sum(counts):
+            raise ValueError(f"out has {out.size} elements of {out.dtype}, and the counts make {sum(counts)} of {given.dtype}")
+        if np.may_share_memory(given, out):
+            given = given.copy()
+        numbers = ffi.new("size_t[]", [int(count) for count in counts])
+        return self._start_shared(lib.tributary_allgatherv_start,
+                                  (_data(given), _data(out), numbers, ffi.NULL, form_of(given)), out, given)
+
+    def multicast_statistics(self) -> dict[str, int]:
+        """struct tributary_multicast_statistics."""
+        found = ffi.new("struct tributary_multicast_statistics*")
+        check(lib.tributary_get_multicast_statistics(self.handle, found), self._host.handle)
+        return _as_dict(found[0])
 
     def barrier(self, timeout: float | None = None) -> None:
         """Returns when all members have called it."""
@@ -179,6 +236,12 @@ class Group:
     def _start(self, call: Any, arguments: tuple[Any, ...], value: Array | None, *kept: Array) -> Request:
         request = ffi.new("struct tributary_request**")
         check(call(self.handle, *arguments, request), self._host.handle)
+        return Request(self, request, value, kept)
+
+    def _start_shared(self, call: Any, arguments: tuple[Any, ...], value: Array, *kept: Array) -> Request:
+        """The same for what may first have to agree with all members."""
+        request, handle, host = ffi.new("struct tributary_request**"), self.handle, self._host.handle
+        check(self._host._own.aside(lambda: call(handle, *arguments, request)), host)
         return Request(self, request, value, kept)
 
     def dup(self, **protocol: Any) -> Group:

@@ -2,12 +2,15 @@
 //
 //   multicast (DFA only)              unicast (SFA, DFA)
 //   bits   field         value        bits   field
-//    2:0   action        7            11:0   endpoint (0 in an SFA)
+//    2:0   action        7, 6         11:0   endpoint (0 in an SFA)
 //   15:3   tree          0..8191      31:12  NID; may not begin with nine 1 bits
 //   17:16  slot 6:5      0
 //   20:18  reduction id  0..7
 //   22:21  slot 4:3      0
 //   31:23  format        0x1FF
+//
+// Action 7 is a reduction's, and what the root multicasts; action 6 is a frame that any member
+// multicasts (shared.hpp), whose id bits are 0. Others are free.
 //
 // A tree with eight reductions in flight has the ids 0 to 7, and the four other bits are sent as 0
 // and ignored on receipt. A tree with wide frames may have 128: these bits hold bits 6:3 of an id.
@@ -19,6 +22,9 @@
 
 namespace tributary::wire {
 
+inline constexpr std::uint32_t reduction_action = 7;
+inline constexpr std::uint32_t shared_action = 6;
+
 struct FabricAddress {
   std::uint32_t value = 0;
   friend constexpr bool operator==(FabricAddress, FabricAddress) = default;
@@ -26,14 +32,18 @@ struct FabricAddress {
   static constexpr FabricAddress multicast(TreeNumber tree, ReductionId id) {
     const std::uint32_t bits = id.value;
     return {0xFF800000U | (bits >> 3 & 3U) << 21 | (bits & 7U) << 18 | (bits >> 5 & 3U) << 16 |
-            (tree.value & 0x1FFFU) << 3 | 7U};
+            (tree.value & 0x1FFFU) << 3 | reduction_action};
+  }
+  /// The destination of what any member multicasts on a tree.
+  static constexpr FabricAddress shared(TreeNumber tree) {
+    return {0xFF800000U | (tree.value & 0x1FFFU) << 3 | shared_action};
   }
   static constexpr FabricAddress unicast(Nid nid, std::uint16_t endpoint = 0) {
     return {(nid.value & max_nid) << 12 | (endpoint & 0xFFFU)};
   }
 
   [[nodiscard]] constexpr bool is_multicast() const { return value >> 23 == 0x1FF; }
-  /// The low three bits; 7 for a reduction or multicast.
+  /// The low three bits.
   [[nodiscard]] constexpr std::uint32_t action() const { return value & 7U; }
   [[nodiscard]] constexpr TreeNumber tree() const {
     return TreeNumber{static_cast<std::uint16_t>(value >> 3 & (max_trees - 1))};

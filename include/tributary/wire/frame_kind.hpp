@@ -8,6 +8,7 @@
 #include "tributary/wire/portals.hpp"
 #include "tributary/wire/rdma.hpp"
 #include "tributary/wire/reduction.hpp"
+#include "tributary/wire/shared.hpp"
 #include "tributary/wire/vlan_tag.hpp"
 
 #include <array>
@@ -18,10 +19,13 @@
 
 namespace tributary::wire {
 
-/// `reduction`: of 84 bytes after the Ethernet header; `hello`: including link hellos.
-enum class FrameKind : std::uint8_t { reduction, wide, rdma, hello, lldp, other };
-inline constexpr std::array<std::string_view, 6> frame_kinds = {"reduction", "wide", "rdma",
-                                                                "hello",     "lldp", "other"};
+/// `reduction`: of 84 bytes after the Ethernet header; `shared`: what any member multicasts;
+/// `hello`: including link hellos.
+enum class FrameKind : std::uint8_t { reduction, wide, shared, rdma, hello, lldp, other };
+inline constexpr std::array<std::string_view, 7> frame_kinds = {
+    "reduction", "wide", "shared", "rdma", "hello", "lldp", "other"};
+/// Whether frames of the kind have a cookie, all at the same place.
+constexpr bool has_cookie(FrameKind kind) { return kind <= FrameKind::shared; }
 
 /// The content after a frame's Ethernet header and VLAN tag; empty if there is none.
 struct Packet {
@@ -64,6 +68,9 @@ inline FrameKind kind_of(const Packet& packet) {
   // Any other command counts as a reduction's, in frames to a tree.
   if (!dfa_of(packet.bytes.data()).is_multicast()) {
     return FrameKind::other;
+  }
+  if (is_shared(dfa_of(packet.bytes.data()))) {
+    return FrameKind::shared;
   }
   return total_length_of(packet.bytes.data()) == reduction_packet_bytes ? FrameKind::reduction
                                                                         : FrameKind::wide;

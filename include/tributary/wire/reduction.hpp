@@ -221,9 +221,11 @@ enum class DecodeError : std::uint8_t {
   wrong_version,   ///< version/ihl is not 0x45
   wrong_length,    ///< total length is not 80; for a wide frame, not a possible one
   wrong_checksum,  ///< header checksum
-  not_multicast,   ///< DFA is a unicast address, or its action is not 7
-  wrong_request,   ///< request length is not 49; for a wide frame, not that of its payload
+  not_multicast,   ///< DFA is a unicast address, or its action is not the frame's
+  wrong_request,   ///< request length is not 49, or that of the payload; in a shared frame the
+                   ///< command
   wrong_form,      ///< for a wide frame: no such element type, or an upper bit of the form is set
+  wrong_chunk,     ///< for a shared frame: its bytes that count, its round or a reserved bit
 };
 
 constexpr std::string_view name_of(DecodeError e) {
@@ -237,16 +239,17 @@ constexpr std::string_view name_of(DecodeError e) {
   case DecodeError::not_multicast: return "not_multicast";
   case DecodeError::wrong_request: return "wrong_request";
   case DecodeError::wrong_form: return "wrong_form";
+  case DecodeError::wrong_chunk: return "wrong_chunk";
   }
   return "unknown";
 }
 
 namespace detail {
 
-/// The common part of all reduction frames; `has_length(total length)` selects the form.
+/// The common part of all frames to a tree; `has_length(total length)` selects the form.
 template <typename HasLength>
-inline DecodeError check_reduction_frame(std::span<const std::byte> frame, std::uint16_t ethertype,
-                                         HasLength has_length) {
+inline DecodeError check_tree_frame(std::span<const std::byte> frame, std::uint16_t ethertype,
+                                    std::uint32_t action, HasLength has_length) {
   if (frame.size() < ethernet_header_bytes) {
     return DecodeError::too_short;
   }
@@ -271,7 +274,8 @@ inline DecodeError check_reduction_frame(std::span<const std::byte> frame, std::
     return DecodeError::wrong_checksum;
   }
   const FabricAddress dfa = dfa_of(p);
-  return dfa.is_multicast() && dfa.action() == 7 ? DecodeError::none : DecodeError::not_multicast;
+  return dfa.is_multicast() && dfa.action() == action ? DecodeError::none
+                                                      : DecodeError::not_multicast;
 }
 
 } // namespace detail
@@ -280,8 +284,8 @@ inline DecodeError check_reduction_frame(std::span<const std::byte> frame, std::
 /// Bytes past the 94th are ignored.
 inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
                           ReductionFrame& out) {
-  if (const DecodeError error = detail::check_reduction_frame(
-          frame, ethertype,
+  if (const DecodeError error = detail::check_tree_frame(
+          frame, ethertype, reduction_action,
           [](std::size_t total_length) { return total_length == reduction_packet_bytes; });
       error != DecodeError::none) {
     return error;

@@ -109,8 +109,8 @@ inline std::span<const std::byte> payload_of(std::span<const std::byte> frame, c
 /// all others: they pass through switches.
 inline DecodeError decode(std::span<const std::byte> frame, std::uint16_t ethertype,
                           WideFrame& out) {
-  if (const DecodeError error = detail::check_reduction_frame(
-          frame, ethertype,
+  if (const DecodeError error = detail::check_tree_frame(
+          frame, ethertype, reduction_action,
           [](std::size_t total_length) {
             return total_length > wide_packet_header_bytes &&
                    is_wide_payload(total_length - wide_packet_header_bytes);

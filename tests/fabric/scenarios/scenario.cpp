@@ -14,7 +14,7 @@ std::vector<Scenario> all_scenarios() {
                           rdma_scenarios(),           vector_scenarios(),
                           context_scenarios(),        hostile_context_scenarios(),
                           in_switch_scenarios(),      in_switch_hostile_scenarios(),
-                          mixed_scenarios()}) {
+                          multicast_scenarios(),      mixed_scenarios()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

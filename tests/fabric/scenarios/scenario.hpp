@@ -49,6 +49,7 @@ std::span<const Scenario> rdma_scenarios();
 std::span<const Scenario> vector_scenarios();
 std::span<const Scenario> context_scenarios();
 std::span<const Scenario> hostile_context_scenarios();
+std::span<const Scenario> multicast_scenarios();
 std::span<const Scenario> mixed_scenarios();
 /// The faults that the scenario "mixed" inflicts; each must occur within a hundred of its seeds.
 std::span<const Fault> mixed_faults();

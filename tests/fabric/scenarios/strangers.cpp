@@ -221,14 +221,15 @@ RunReport garbage(const RunOptions& options) {
     return b[wire::ethernet_header_bytes + offset];
   };
   using core::DropReason;
-  const std::array<Bad, 8> kinds = {{
+  const std::array<Bad, 9> kinds = {{
       {DropReason::runt, [](auto& b) { b.resize(20); }, false},
       {DropReason::foreign_ethertype, [](auto& b) { b[12] = std::byte{0x08}; }},
       {DropReason::bad_version, [&](auto& b) { at(b, 0) = std::byte{0x46}; }},
       {DropReason::bad_length, [&](auto& b) { at(b, 3) = std::byte{0x51}; }},
       {DropReason::truncated, [](auto& b) { b.resize(93); }},
       {DropReason::bad_checksum, [&](auto& b) { at(b, 10) ^= std::byte{1}; }, false},
-      {DropReason::bad_action, [&](auto& b) { at(b, 19) &= std::byte{0xFE}; }},
+      {DropReason::bad_action, [&](auto& b) { at(b, 19) &= std::byte{0xFD}; }},
+      {DropReason::not_shared, [&](auto& b) { at(b, 19) &= std::byte{0xFE}; }},
       {DropReason::bad_request, [&](auto& b) { at(b, 30) = std::byte{48}; }},
   }};
   for (const Bad& bad : kinds) {

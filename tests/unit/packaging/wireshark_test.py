@@ -81,6 +81,7 @@ def faulty():
     """(the error, its expert's name or None, the frame): one fault each, all else is right."""
     known = dict(golden.every())
     words, wide = known["contribution"], known["wide contribution"]
+    chunk = known["shared frame"]
     write, resend = known["RDMA WR"], known["RDMA RESEND"]
     switch, link = known["switch hello"], known["link hello"]
     pair = bytes(WideFrame(tree=1, form=frames.BITS8, op=frames.FLT_SUM, payload=bytes(40)))
@@ -89,7 +90,7 @@ def faulty():
         ("checksum", "wrong_checksum", changed(words, 10, b"\x12\x34", fix=False)),
         ("total length 79", "wrong_length", changed(words, 2, struct.pack(">H", 79))),
         ("total length 19", "wrong_length", changed(words, 2, struct.pack(">H", 19))),
-        ("action 6", "not_multicast", changed(words, 19, b"\xe6")),
+        ("action 5", "not_multicast", changed(words, 19, b"\xe5")),
         ("request length 50", "wrong_request", changed(words, 30, b"\x32")),
         ("form in an 84-byte frame", "wrong_form", changed(words, 31, b"\x02")),
         ("form 8", "wrong_form", changed(wide, 31, b"\x08")),
@@ -98,6 +99,13 @@ def faulty():
         ("rc 6", "result_code", bytes(Frame(rc=6))),
         ("rc 8", "mismatch", bytes(Frame(rc=8, data=(0x1234500000007000, 0, 0, 0)))),
         ("longer than the frame", "too_short", changed(changed(wide, 2, b"\x05\xb0"), 29, b"\x05\x91")),
+        ("shared, command", "wrong_request", changed(chunk, 20, b"\xcd")),
+        ("shared, round 1", "wrong_chunk", changed(chunk, 21, b"\x01")),
+        ("shared, request length", "wrong_request", changed(chunk, 30, b"\x78")),
+        ("shared, form", "wrong_form", changed(chunk, 31, b"\x01")),
+        ("shared, bytes", "wrong_chunk", changed(chunk, 45, b"\x60")),
+        ("shared, reserved", "wrong_chunk", changed(chunk, 40, b"\x01")),
+        ("shared, total length", "wrong_length", changed(chunk, 2, struct.pack(">H", 151))),
         ("RDMA CRC", "bad_crc", changed(write, 60, b"\xff")),
         ("RDMA header", "bad_header_check", changed(write, 36, b"\xff")),
         ("RDMA kind 12", "unknown_kind", changed(write, 24, b"\x2c")),
@@ -260,6 +268,14 @@ def test_wide_contribution():
     assert len(values) == 16 and values[:2] == ["1", "-2.5"] and values[3] == "inf", values
     assert abs(float(values[2]) - 0.1) < 1e-8
     assert "16 x bits32" in row("wide contribution")["_ws.col.Info"]
+
+
+def test_shared_frame():
+    expect("shared frame", kind="shared frame", tree="2748", command="0xce", round="0x00",
+           window=str(0x0123456789ABCD), request_length="121", rank="7", cookie="0x677daabc", chunk="5",
+           chunk__bytes="100")  # fmt: skip
+    assert not experts_of(row("shared frame"))
+    assert "chunk 5, 100 bytes, rank 7" in row("shared frame")["_ws.col.Info"]
 
 
 def test_payloads_of_every_shape():

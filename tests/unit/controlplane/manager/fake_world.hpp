@@ -176,6 +176,7 @@ public:
     hello.mutable_limits()->set_trees(max_trees);
     hello.mutable_limits()->set_ports(64);
     hello.mutable_limits()->set_descriptors_per_engine(descriptors_per_engine);
+    hello.mutable_limits()->set_shared(knows_shared_frames);
     hello.mutable_limits()->set_wide_payload(wide.payload);
     hello.mutable_limits()->set_wide_slots(wide.slots);
     hello.mutable_limits()->set_wide_memory(wide.memory);
@@ -336,6 +337,7 @@ public:
   records::WideFrames takes{}; ///< of hosts that join from now on
   /// Whether they request in-switch results or refuse them.
   std::optional<bool> asks_in_switch = std::nullopt;
+  bool knows_shared_frames = true; ///< switches that connect
   /// By session and number: the last tree that switches received.
   std::map<std::pair<transaction::SessionNumber, std::uint32_t>, control::Tree> trees;
   std::uint32_t refuse_wider_than = 128; ///< slots

@@ -197,6 +197,49 @@ TEST_F(InSwitch, survives_a_restart_of_the_manager) {
   EXPECT_TRUE(in_switch(again("g")));
 }
 
+// Shared frames are agreed on likewise, for all switches of the trees.
+
+TEST_F(InSwitch, a_group_shares_its_tree_where_all_switches_can) {
+  fabric(1);
+  group("g", 0);
+  EXPECT_TRUE(again("g").body().at("shared_frames").as_bool());
+  for (const auto& [at, tree] : told("g")) {
+    EXPECT_TRUE(tree.shared()) << at;
+  }
+}
+
+TEST_F(InSwitch, a_group_does_not_share_a_tree_over_a_switch_that_cannot) {
+  world.knows_shared_frames = false;
+  fabric(1);
+  group("g", 0);
+  EXPECT_FALSE(again("g").body().at("shared_frames").as_bool());
+  for (const auto& [at, tree] : told("g")) {
+    EXPECT_FALSE(tree.shared()) << at;
+  }
+}
+
+TEST_F(InSwitch, a_site_can_have_no_shared_trees) {
+  group::Settings groups = long_leases().groups;
+  groups.shared_frames = false;
+  world.manager->reconfigure(groups);
+  fabric(1);
+  group("g", 0);
+  EXPECT_FALSE(again("g").body().at("shared_frames").as_bool());
+}
+
+TEST_F(InSwitch, a_rerouted_tree_stays_shared) {
+  fabric(2);
+  group("g", 0);
+  const std::uint32_t before = number(spines_of("g").at(0));
+  cut(0, before);
+  world.pass(5 * second);
+  EXPECT_NE(number(spines_of("g").at(0)), before);
+  for (const auto& [at, tree] : told("g")) {
+    EXPECT_TRUE(tree.shared()) << at;
+  }
+  EXPECT_TRUE(again("g").body().at("shared_frames").as_bool());
+}
+
 TEST_F(InSwitch, the_top_switch_needs_a_payload_more_for_each_slot) {
   constexpr std::uint64_t place = 16 * 1408;
   world.wide = {.payload = 8896, .slots = 128, .memory = 2 * place, .forms = 2};

@@ -39,7 +39,7 @@ inline std::vector<records::Change> whole_group(std::uint64_t id, std::uint32_t 
   group.root = 0;
   group.state = records::GroupState::ready;
   group.wanted_frames = {.slots = 64, .payload = 8192, .half_floats = true};
-  group.frames = {.slots = 32, .payload = 1408, .half_floats = id % 2 == 0};
+  group.frames = {.slots = 32, .payload = 1408, .half_floats = id % 2 == 0, .shared = id % 3 == 0};
   group.frames_note = "rank 1 takes 1408 bytes";
   const std::optional<bool> wanted[] = {std::nullopt, true, false};
   group.in_switch_results = {

@@ -18,6 +18,7 @@ struct FakeTree {
   std::uint32_t parent = 0;
   std::uint64_t children = 0;
   std::uint32_t wait_count = 0;
+  bool shared = false;
   friend bool operator==(const FakeTree&, const FakeTree&) = default;
 };
 
@@ -124,6 +125,7 @@ private:
     message.set_parent(tree.parent);
     message.set_children(tree.children);
     message.set_wait_count(tree.wait_count);
+    message.set_shared(tree.shared);
     message.set_from_file(from_file);
   }
 
@@ -146,7 +148,8 @@ private:
     switch (change.kind_case()) {
     case control::Change::kSetTree:
       trees[change.set_tree().number()] = {change.set_tree().parent(), change.set_tree().children(),
-                                           change.set_tree().wait_count()};
+                                           change.set_tree().wait_count(),
+                                           change.set_tree().shared()};
       break;
     case control::Change::kRemoveTree: trees.erase(change.remove_tree()); break;
     case control::Change::kPermit:

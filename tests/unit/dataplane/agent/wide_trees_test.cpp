@@ -47,6 +47,33 @@ TEST(WideTrees, hello_says_what_there_can_be) {
   EXPECT_EQ(hello.in_force().trees(0).payload(), 1408U);
 }
 
+TEST(SharedTrees, are_put_in_force_and_reported_again) {
+  TestAgent agent(small());
+  EXPECT_TRUE(hello_of(agent).limits().shared());
+  agent.connect();
+  control::Change shared = wide_tree(7, 16, 1408);
+  shared.mutable_set_tree()->set_shared(true);
+  agent.prepare(1, {wide_tree(7, 16, 1408)});
+  agent.commit(1);
+  const auto before = agent.tables;
+  EXPECT_FALSE(before->tree(tree(7)).shared);
+  agent.prepare(2, {shared});
+  agent.commit(2);
+  EXPECT_TRUE(agent.tables->tree(tree(7)).shared);
+  EXPECT_TRUE(agent.tables->has_same(*before, tree(7))) << "what it holds stays where it is";
+  agent.agent.channel_down(agent.now, "broken");
+  EXPECT_TRUE(hello_of(agent).in_force().trees(1).shared());
+}
+
+TEST(SharedTrees, have_reductions) {
+  TestAgent agent(small());
+  agent.connect();
+  control::Change change = set_tree(7, 0, 0, {1, 2});
+  change.mutable_set_tree()->set_shared(true);
+  agent.prepare(1, {change});
+  EXPECT_THAT(agent.messages(), ElementsAre(HasSubstr("only the root may send")));
+}
+
 TEST(WideTrees, the_port_with_the_shortest_frames_decides) {
   config::Switch sw = small();
   sw.ports[3].policy.longest_frame = 1792;

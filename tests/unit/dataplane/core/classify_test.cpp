@@ -201,8 +201,8 @@ TEST(Classify, ChecksumIsIgnoredWhereThePortDoesNotVerify) {
   expect_forwarded(s.give(PortNumber{1}, f), PortNumber{0}, Event::passed_not_armed);
 }
 
-TEST(Classify, MulticastActionOtherThanSevenIsBadAction) {
-  for (unsigned action = 0; action < 7; ++action) {
+TEST(Classify, MulticastActionOtherThanSevenAndSixIsBadAction) {
+  for (unsigned action = 0; action < 6; ++action) {
     Frame f(contribution(1));
     f.set(wire::portals_offset::dfa + 3,
           (std::to_integer<unsigned>(f.portals()[wire::portals_offset::dfa + 3]) & ~7U) | action);

@@ -49,6 +49,27 @@ TEST_F(TablesFromASnapshot, replaces_a_tree_that_was_removed_before) {
   EXPECT_EQ(base->tree(tree(1)).parent, port(0));
 }
 
+TEST_F(TablesFromASnapshot, shares_a_tree_whose_reductions_go_on) {
+  TablesBuilder builder({}, *base);
+  EXPECT_EQ(builder.set_shared(tree(1), true), "");
+  const auto shared = builder.build(2);
+  EXPECT_TRUE(shared->tree(tree(1)).shared);
+  EXPECT_FALSE(base->tree(tree(1)).shared);
+  EXPECT_TRUE(shared->has_same(*base, tree(1)));
+  EXPECT_NE(shared->tree(tree(1)), base->tree(tree(1)));
+  TablesBuilder again({}, *shared);
+  EXPECT_EQ(again.set_shared(tree(1), false), "");
+  EXPECT_EQ(again.build(3)->tree(tree(1)), base->tree(tree(1)));
+}
+
+TEST_F(TablesFromASnapshot, shares_no_ordinary_multicast) {
+  TablesBuilder builder({}, *base);
+  ASSERT_EQ(builder.add_tree(tree(2), 0, port(0), PortSet(0b0010)), "");
+  EXPECT_NE(builder.set_shared(tree(2), true).find("tree 2: only the root may send"),
+            std::string::npos);
+  EXPECT_EQ(builder.set_shared(tree(2), false), "");
+}
+
 TEST_F(TablesFromASnapshot, counts_removed_trees_once) {
   TablesBuilder builder({}, *base);
   builder.remove_tree(tree(1));

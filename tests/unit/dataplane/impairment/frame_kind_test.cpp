@@ -60,6 +60,14 @@ TEST(FrameKind, a_multicast_that_is_no_reduction_frame_is_multicast) {
   EXPECT_EQ(kind(other), Kind::multicast);
 }
 
+TEST(FrameKind, a_shared_frame_is_multicast_though_it_has_the_lengths_of_a_wide_one) {
+  std::vector<std::byte> bytes(wire::shared_header_bytes + 1408);
+  wire::SharedFrame frame;
+  frame.bytes = 1408;
+  wire::encode_header(frame, std::span(bytes).first<wire::shared_header_bytes>());
+  EXPECT_EQ(kind(bytes), Kind::multicast);
+}
+
 TEST(FrameKind, a_frame_to_one_address_is_unicast) {
   auto bytes = reduction(wire::dscp_leaf);
   wire::store_be(bytes.data() + wire::ethernet_header_bytes + wire::portals_offset::dfa,

@@ -278,6 +278,13 @@ TEST(CaptureTap, takes_what_its_filter_asks_for_by_kind_vni_cookie_and_tree) {
   EXPECT_FALSE(taken({.cookie = Cookie{cookie.value + 1}}, reduction));
   EXPECT_FALSE(taken({.cookie = cookie}, rdma)) << "those have none";
   EXPECT_TRUE(taken({.tree = tree}, reduction));
+  Frame shared(wire::shared_header_bytes + 104);
+  const wire::SharedFrame chunk{
+      .vni = vni, .source_nid = {}, .tree = tree, .cookie = cookie, .bytes = 100};
+  wire::encode_header(chunk, std::span(shared).first<wire::shared_header_bytes>());
+  EXPECT_TRUE(taken({.tree = tree, .kind = wire::FrameKind::shared, .cookie = cookie}, shared));
+  EXPECT_FALSE(taken({.kind = wire::FrameKind::wide}, shared));
+  EXPECT_FALSE(taken({.cookie = Cookie{cookie.value + 1}}, shared));
   Frame tagged = reduction;
   const std::array tag = {std::byte{0x81}, std::byte{0}, std::byte{0x60}, std::byte{7}};
   tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());

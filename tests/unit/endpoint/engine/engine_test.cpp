@@ -42,6 +42,24 @@ protected:
 
 // --- frames in ---
 
+TEST_F(EngineTest, SharedFramesGoToTheProtocolOfTheirTreeAndCookie) {
+  const auto deliver_and_receive = [&] {
+    link.deliver(wire::FabricAddress::shared(TreeNumber{1}), 1); // the fakes' cookie is 0
+    engine.round(t0);
+  };
+  engine.claim_shared(b, TreeNumber{1}, Cookie{5});
+  engine.claim_shared(b, TreeNumber{2}, Cookie{0});
+  deliver_and_receive();
+  EXPECT_EQ(engine.frames_unclaimed(), 1U) << "what is claimed of a tree is its reductions";
+  engine.claim_shared(b, TreeNumber{1}, Cookie{0});
+  deliver_and_receive();
+  EXPECT_EQ(b.received, Numbers{1});
+  EXPECT_TRUE(a.received.empty());
+  engine.release(b);
+  deliver_and_receive();
+  EXPECT_EQ(engine.frames_unclaimed(), 2U);
+}
+
 TEST_F(EngineTest, EachProtocolGetsItsTreesFramesInOrderAndOnceABurst) {
   Numbers of_a;
   Numbers of_b;

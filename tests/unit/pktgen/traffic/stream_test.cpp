@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(Stream, EveryPattern,
                                                           Pattern::transpose, Pattern::all_to_all),
                                           testing::Values(0U, 9U, 64U, 5'000U)));
 
-TEST(Stream, of_a_multicast_comes_once_to_every_port_but_its_senders) {
-  StreamWorld world(Kind::multicast, multicast(7), 5, seed());
+void expect_one_copy_for_every_other_port(const Stream& stream) {
+  StreamWorld world(Kind::multicast, stream, 5, seed());
   measure(world);
   const Tally tally = world.traffic.tally(world.now);
   expect_no_faults(world);
@@ -101,6 +101,16 @@ TEST(Stream, of_a_multicast_comes_once_to_every_port_but_its_senders) {
   EXPECT_EQ(tally.figure("lost"), 0U);
   EXPECT_EQ(world.arrived, 4 * world.sent);
   EXPECT_TRUE(world.traffic.drained(world.now));
+}
+
+TEST(Stream, of_a_multicast_comes_once_to_every_port_but_its_senders) {
+  expect_one_copy_for_every_other_port(multicast(7));
+}
+
+TEST(Stream, of_shared_frames_comes_once_to_every_port_but_its_senders) {
+  Stream stream = multicast(7);
+  stream.shared = true;
+  expect_one_copy_for_every_other_port(stream);
 }
 
 struct Imperfect {

@@ -51,12 +51,13 @@ public:
     }
     if (kind == scenario::Kind::multicast) {
       for (std::uint32_t t = 0; t < stream.trees; ++t) {
-        const PortNumber parent{static_cast<std::uint8_t>(t % ports)};
+        const auto next = t + (stream.shared ? 1 : 0);
+        const PortNumber parent{static_cast<std::uint8_t>(next % ports)};
         PortSet children = PortSet::first(ports);
         children.erase(parent);
-        EXPECT_EQ(builder.add_tree(TreeNumber{static_cast<std::uint16_t>(stream.first_tree + t)}, 0,
-                                   parent, children),
-                  "");
+        const TreeNumber tree{static_cast<std::uint16_t>(stream.first_tree + t)};
+        EXPECT_EQ(builder.add_tree(tree, stream.shared ? 1 : 0, parent, children), "");
+        EXPECT_EQ(builder.set_shared(tree, stream.shared), "");
       }
     } else {
       for (std::uint32_t j = 0; j < nodes_of(stream, ports); ++j) {

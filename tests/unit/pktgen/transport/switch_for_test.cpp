@@ -117,6 +117,21 @@ TEST(SwitchForTest, MulticastSendersTakeTurnsAndAllOthersReceive) {
   }
 }
 
+TEST(SwitchForTest, SendersOfSharedFramesAreLeaves) {
+  Scenario scenario = stream_scenario(Kind::multicast, 3);
+  scenario.traffic.stream.trees = 3;
+  scenario.traffic.stream.shared = true;
+  const config::Switch sw = switch_for(scenario);
+  ASSERT_EQ(sw.trees.size(), 3U);
+  const PortSet children[] = {PortSet(0b101), PortSet(0b011), PortSet(0b110)};
+  for (std::size_t t = 0; t < 3; ++t) {
+    EXPECT_TRUE(sw.trees[t].shared);
+    EXPECT_EQ(sw.trees[t].wait_count, 1U);
+    EXPECT_EQ(sw.trees[t].parent.value, (t + 1) % 3);
+    EXPECT_EQ(sw.trees[t].children, children[t]);
+  }
+}
+
 TEST(SwitchForTest, UnicastNodesAreDealtOverThePorts) {
   Scenario scenario = stream_scenario(Kind::unicast, 3);
   EXPECT_EQ(switch_for(scenario).routes.size(), 3U) << "one node for each port";

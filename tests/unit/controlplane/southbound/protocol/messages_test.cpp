@@ -126,6 +126,23 @@ TEST(Messages, ATreeWithInSwitchResultsGoesBothWays) {
   }
 }
 
+TEST(Messages, ASharedTreeGoesBothWays) {
+  const multicast::TreePart part{
+      .at = {}, .parent = 4, .children = {0}, .wait_count = 1, .depth = 0};
+  const transaction::Target target =
+      trees::target_of(TreeNumber{7}, {{part}}, Vni{1}, {}, {.shared = true});
+  const auto& content = target.parts.at(0).content;
+  Message message{.verb = Message::Verb::prepare, .number = 1, .changes = {}};
+  message.changes.contents.emplace_back(target.subject, content);
+  const control::Tree tree = message_of(message).prepare().changes(0).set_tree();
+  EXPECT_TRUE(tree.shared());
+  control::SwitchHello hello;
+  *hello.mutable_in_force()->add_trees() = tree;
+  EXPECT_TRUE(hello_of(hello).in_force.at(0).second->same_as(*content));
+  hello.mutable_in_force()->mutable_trees(0)->set_shared(false);
+  EXPECT_FALSE(hello_of(hello).in_force.at(0).second->same_as(*content));
+}
+
 TEST(Messages, ARefusalForWantOfRoomIsToldApart) {
   control::SwitchMessage message;
   message.mutable_refused()->set_reason("full");
