@@ -1,5 +1,7 @@
 // The cores that workers poll on.
 #include "dataplane/doctor/checks.hpp"
+#include "dataplane/placement/port_steering.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 
 #include <fmt/format.h>
 
@@ -150,12 +152,47 @@ void check_nodes(const Examination& of, const CpuSet& cores) {
       });
 }
 
+/// How frames of trees come to their workers, as far as the file says; the driver has the last
+/// word, and `show ports` reports it.
+void check_steering(const Examination& of) {
+  using config::PortKind;
+  const std::uint32_t workers = of.configuration.process.workers;
+  if (port::runs_whole_switches(workers, of.configuration.switches.size())) {
+    return;
+  }
+  of.for_each_port(
+      {PortKind::pci, PortKind::af_xdp, PortKind::af_packet},
+      [&](const config::Port& port, const std::string& subject) {
+        std::string text =
+            "has one worker, which hands over frames of the others' trees: so has each kernel "
+            "interface, and each port with tags or classes of its own";
+        if (port::may_share(port)) {
+          text =
+              port.policy.ethertype == placement::ipv4_ethertype
+                  ? "the hash of most NICs brings the frames of a tree to its worker"
+                  : fmt::format("only drivers with rules on raw bytes bring the frames of a tree "
+                                "to its worker; with ethertype = {:#06x} in the whole fabric the "
+                                "hash of most NICs does",
+                                placement::ipv4_ethertype);
+        }
+        of.add("steering", subject, Verdict::good, std::move(text));
+      });
+}
+
 } // namespace
 
 void check_cores(const Examination& of) {
+  check_steering(of);
   const config::Process& process = of.configuration.process;
   const CpuSet cores(process.cores.begin(), process.cores.end());
   const CpuSet online = of.files.cpus(fmt::format("{}/online", cpu_directory));
+  if (!online.empty() && process.workers > online.size()) {
+    of.add("cores", {}, Verdict::advice,
+           fmt::format("{} workers share {} core{}, and two of them on one core starve each other: "
+                       "make `workers` {}",
+                       process.workers, online.size(), online.size() == 1 ? "" : "s",
+                       online.size()));
+  }
   if (cores.empty()) {
     if (of.has_port(config::PortKind::pci) || process.poll == config::Poll::busy) {
       of.add("cores", {}, Verdict::advice,

@@ -138,7 +138,11 @@ std::uint64_t replayed_frames(const config::Config& configuration) {
   std::uint64_t frames = 0;
   for_each_port(configuration, [&](const config::Port& port) {
     if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
-      frames += frames_in(port.rx_file);
+      const std::uint16_t files =
+          wanted_senders(port, configuration.process.workers, configuration.switches.size());
+      for (std::size_t queue = 0; queue < files; ++queue) {
+        frames += frames_in(config::Port::file_of(port.rx_file, queue));
+      }
     }
   });
   return frames;

@@ -164,6 +164,7 @@ asio::awaitable<void> SwitchProcess::watch_ports() {
     co_await monitor_timer_.async_wait(as_result);
     if (!stopping_) {
       look_at_ports();
+      workers_.balance();
     }
   }
 }

@@ -111,8 +111,14 @@ def a_switch_that_was_killed_starts_again(m, said):
 
 def two_workers(m, said):
     m.bind("vfio-pci")
-    m.run_switch(m.star(workers=2))
+    switch = m.run_switch(m.star(workers=2))
     said.append(m.reduce(*ROUNDS))
+    # None of these drivers takes a rule on raw bytes, and each port says why its frames are handed over.
+    ports = switch.ctl("show", "ports")
+    assert all(each.get("steering_why") for each in ports), ports
+    said.append(ports[0]["steering_why"])
+    workers = switch.ctl("show", "workers")
+    assert len(workers) == 2 and all(each["frames"] for each in workers), workers
 
 
 def vectors_in_frames_of_9000_bytes(m, said):

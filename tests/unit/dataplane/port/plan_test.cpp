@@ -256,6 +256,22 @@ TEST(FrameRoom, suits_the_kernel_and_the_driver_whatever_the_longest_frame) {
   EXPECT_EQ(buffer_bytes_for(config::default_longest_frame), 2048U);
 }
 
+TEST(DeviceArguments, pcap_has_a_file_for_each_worker_where_the_name_says_so) {
+  config::Port port;
+  port.kind = config::PortKind::pcap;
+  port.rx_file = "in-{queue}.pcap";
+  port.repeat = true;
+  EXPECT_EQ(device_arguments(port, {.queue_pairs = 2}, 2048).arguments,
+            "rx_pcap=in-0.pcap,rx_pcap=in-1.pcap,infinite_rx=1");
+  port.tx_file = "out-{queue}.pcap";
+  port.repeat = false;
+  EXPECT_EQ(device_arguments(port, {.queue_pairs = 2}, 2048).arguments,
+            "rx_pcap=in-0.pcap,rx_pcap=in-1.pcap,tx_pcap=out-0.pcap,tx_pcap=out-1.pcap");
+  EXPECT_EQ(wanted_senders(port, 4, 1), 4U);
+  port.rx_file = "in.pcap";
+  EXPECT_EQ(wanted_senders(port, 4, 1), 1U);
+}
+
 TEST(DeviceArguments, pcap_replays_writes_or_both) {
   config::Port port;
   port.kind = config::PortKind::pcap;

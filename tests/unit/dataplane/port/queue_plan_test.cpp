@@ -94,6 +94,18 @@ TEST(QueuePlan, gives_owners_a_pair_each_and_refuses_more_than_there_are) {
               AllOf(HasSubstr("net_mana takes only powers of two"), HasSubstr("ask for 2")));
 }
 
+TEST(QueuePlan, gives_each_worker_a_pair_where_all_receive_queues_are_read) {
+  for (const Driver& driver : drivers) {
+    if (driver.most >= 2) {
+      SCOPED_TRACE(driver.name);
+      const QueuePlan plan = plan_queues(2, 2, {driver.name, driver.most, driver.most}, "the NIC");
+      EXPECT_EQ(plan.receive, 2U);
+      EXPECT_EQ(plan.transmit, 2U);
+      EXPECT_EQ(plan.senders, 2U);
+    }
+  }
+}
+
 TEST(QueuePlan, device_that_has_other_queues_than_planned_is_refused) {
   const QueuePlan plan = plan_queues(1, 2, {"net_ixgbe", 8, 8}, "the NIC");
   require_as_planned(plan, 1, 2);
