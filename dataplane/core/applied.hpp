@@ -108,6 +108,12 @@ public:
     d.signature = 0;
     return count_in(d, operand, entry);
   }
+  template <typename Operand> void want(const Operand& operand, PortSet from) const {
+    core_->engines_.record(operand.key()).want(operand.carried().sequence(), from);
+  }
+  [[nodiscard]] PortSet wanted_now(ReductionKey key) const {
+    return core_->engines_.record(key).wanted(core_->engines_.descriptor(key).match.sequence());
+  }
   /// The first contribution, uncounted.
   void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
              const reduce::Contribution& contribution, ContributionCount count) const {
@@ -184,6 +190,13 @@ public:
     record.armed_at = core_->now_;
     record.replay_due = false; // it would arrive after this arm, and open an older sequence
   }
+  void keep_arm_of_set(ReductionKey key, const FrameView& frame) const {
+    keep_arm(key, frame);
+    wire::store_be<std::uint32_t>(
+        core_->in_switch_[key].arm_header.data() + wire::ethernet_header_bytes +
+            wire::portals_offset::dfa,
+        wire::FabricAddress::multicast(key.tree(), key.reduction()).value);
+  }
   void forget_kept(ReductionKey key) const { core_->in_switch_[key].kept_bytes = 0; }
   [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
                             SequenceNumber opens, TimeNs now) const {
@@ -233,7 +246,7 @@ private:
   SwitchCore* core_;
 };
 
-/// The same for consecutive frames from the parent.
+/// The same for consecutive arms.
 class SwitchCore::AppliedInRow : public SwitchCore::Applied {
 public:
   AppliedInRow(SwitchCore& core, ReductionEngines::Arms& arms) : Applied(core), arms_(&arms) {}
@@ -241,10 +254,6 @@ public:
   [[nodiscard]] [[gnu::always_inline]] Event arm(ReductionKey key, const MulticastEntry& entry,
                                                  MatchWord carried, TimeNs now) const {
     return arms_->arm(key, entry, carried, now);
-  }
-  [[nodiscard]] Event disarm(ReductionKey key, const MulticastEntry& entry,
-                             MatchWord carried) const {
-    return arms_->disarm(key, entry, carried);
   }
 
 private:

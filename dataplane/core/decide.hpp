@@ -24,6 +24,8 @@
 //                    mismatch(operand, entry): one of another opcode, form or length than the data
 //                    held; each returns how many contributions there are then
 //                    complete<wide>(key, entry, too_many, frame)
+//                    want(operand, ports): the contribution wants the result
+//                    wanted_now(key, entry): the ports of those that want it
 //                    more for vectors: wide_decide.hpp; for trees with in-switch results:
 //                    in_switch_decide.hpp
 //   notifications    on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
@@ -139,6 +141,15 @@ absorbed_or_completed(Effects effects, const FrameView& frame, ReductionKey key,
   return entry.is_full(total) ? complete(effects, frame, key, entry, total) : absorbed();
 }
 
+/// After a contribution was taken: its sender may want the result for itself.
+template <typename Effects, typename Operand>
+[[gnu::always_inline]] inline void note_wish(Effects effects, const Operand& operand,
+                                             PortSet from) {
+  if (operand.wants()) [[unlikely]] {
+    effects.want(operand, from);
+  }
+}
+
 /// A contribution joins the armed reduction if it belongs to it, and is like the data held or the
 /// first one: nearly all do. Returns how many there are then; 0: it does not, and nothing has
 /// changed.
@@ -151,6 +162,7 @@ absorbed_or_completed(Effects effects, const FrameView& frame, ReductionKey key,
 ///   continues(d, entry)          the descriptor holds data of its reduction, operation and form
 ///   begins(d)                    the descriptor waits for it
 ///   combine(effects, entry), start(effects, entry)   how many contributions there are then
+///   wants()                      its sender wants the result for itself
 ///
 /// One endpoint counts one, once. The set of counted ports is the armed reduction's, as every arm
 /// begins it.
@@ -176,6 +188,7 @@ template <typename Effects, typename Operand>
   if (total == 0) {
     __builtin_unreachable(); // it counts
   }
+  note_wish(effects, operand, from);
   return total;
 }
 
@@ -194,8 +207,14 @@ public:
   [[nodiscard]] std::uint64_t packed() const { return packed_; }
   [[nodiscard]] const wire::ReductionWord& word() const { return word_; }
   [[nodiscard]] ContributionCount count() const { return word_.count; }
+  [[nodiscard]] bool wants() const { return word_.wanted(); }
   [[nodiscard]] wire::ResultCode code() const { return static_cast<wire::ResultCode>(word_.rc); }
   [[nodiscard]] MatchWord carried() const { return carried_; }
+  /// Whether it arms several reductions.
+  [[nodiscard]] bool arms_set() const {
+    return wire::arms_set(word_) &&
+           wire::total_length_of(portals()) == wire::reduction_packet_bytes;
+  }
   template <typename Effects> [[nodiscard]] const Descriptor& descriptor(Effects effects) const {
     return effects.engines().descriptor(key_);
   }
@@ -207,6 +226,15 @@ private:
   wire::ReductionWord word_;
   MatchWord carried_;
 };
+
+/// A contribution that is not like the data held, or cannot be added.
+template <typename Effects, typename Operand>
+PackedDecision taken_as_report(Effects effects, const Operand& operand, const MulticastEntry& entry,
+                               PortSet from) {
+  const ContributionCount total = effects.mismatch(operand, entry);
+  note_wish(effects, operand, from);
+  return absorbed_or_completed(effects, operand.frame(), operand.key(), entry, total);
+}
 
 /// The operand of a frame of 84 bytes; wide_decide.hpp has that of a wide one.
 struct FourWords : Fields {
@@ -232,8 +260,8 @@ struct FourWords : Fields {
   }
   /// It belongs to the armed reduction and is not like the data held, or it would have joined it.
   template <typename Effects>
-  PackedDecision take(Effects effects, const MulticastEntry& entry) const {
-    return absorbed_or_completed(effects, frame(), key(), entry, effects.mismatch(*this, entry));
+  PackedDecision take(Effects effects, const MulticastEntry& entry, PortSet from) const {
+    return taken_as_report(effects, *this, entry, from);
   }
 };
 
@@ -273,12 +301,16 @@ PackedDecision take_counted(Effects effects, const Operand& operand, PortNumber 
     counted.insert(in);
     effects.count_port(operand.key(), counted);
   }
-  return operand.take(effects, entry);
+  PortSet from;
+  from.insert(in);
+  return operand.take(effects, entry, from);
 }
 
 template <typename Effects> // in_switch_decide.hpp
 PackedDecision downward_in_switch(Effects effects, const Fields& fields,
                                   const MulticastEntry& entry, TimeNs now);
+template <typename Effects>
+void arm_in_switch(Effects effects, const Fields& fields, ReductionKey one);
 template <typename Operand, typename Effects>
 PackedDecision upward_of_root(Effects effects, const Operand& operand, const MulticastEntry& entry);
 
@@ -362,13 +394,54 @@ armed_or_disarmed(Effects effects, const FrameView& frame, ReductionKey key,
                    arms ? effects.arm(key, entry, carried, now)
                         : effects.disarm(key, entry, carried));
 }
+/// An arm of several reductions (tributary/wire/arm_set.hpp). Ids that the tree does not have are
+/// ignored.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision arm_set(Effects effects, const Fields& fields,
+                                         const MulticastEntry& entry, TimeNs now) {
+  const ReductionKey key = fields.key();
+  const wire::ArmSet set = wire::arm_set_in(wire::load_payload(fields.portals()));
+  if (set.first != key.reduction().value) {
+    return drop(effects, entry.parent, DropReason::bad_reduction_id);
+  }
+  set.for_each([&](std::uint64_t id) {
+    if (id >= entry.slots()) {
+      return;
+    }
+    const ReductionKey one(key.tree(), ReductionId{static_cast<std::uint8_t>(id)});
+    if (entry.in_switch) {
+      arm_in_switch(effects, fields, one);
+    }
+    static_cast<void>(effects.arm(one, entry, fields.carried(), now));
+  });
+  return replicate(effects, fields.frame(), entry.children, Event::armed_set);
+}
+
+/// A result that somebody wants: to those who do, as far as this switch knows them. Members look at
+/// what is theirs.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision handed_down(Effects effects, const Fields& fields,
+                                             const MulticastEntry& entry) {
+  const PortSet wanted = effects.engines().record(fields.key()).wanted(fields.carried().sequence());
+  const PortSet known(wanted.bits() & entry.children.bits());
+  return replicate(effects, fields.frame(), known.empty() ? entry.children : known,
+                   Event::handed_down);
+}
+
 template <typename Effects>
 [[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
                                           const MulticastEntry& entry, TimeNs now) {
   const Fields fields(frame, key);
-  return entry.in_switch ? downward_in_switch(effects, fields, entry, now)
-                         : armed_or_disarmed(effects, frame, key, entry, fields.carried(),
-                                             fields.word().arm, now);
+  if (entry.in_switch) {
+    return downward_in_switch(effects, fields, entry, now);
+  }
+  if (fields.arms_set()) {
+    return arm_set(effects, fields, entry, now);
+  }
+  if (fields.wants() && !fields.word().arm && fields.count() != 0) {
+    return handed_down(effects, fields, entry);
+  }
+  return armed_or_disarmed(effects, frame, key, entry, fields.carried(), fields.word().arm, now);
 }
 
 /// Out of one of this switch's candidate ports.

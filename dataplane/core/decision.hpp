@@ -41,6 +41,7 @@ enum class Event : std::uint8_t {
   shared,              ///< replicated to all other ports of the tree: from any member
   armed,               ///< armed a free descriptor, replicated
   rearmed,             ///< found a descriptor and moved it on, replicated
+  armed_set,           ///< armed several descriptors, or moved them on, replicated
   arm_failed,          ///< no descriptor was free; replicated all the same
   disarmed,            ///< released a descriptor, replicated
   disarm_no_match,     ///< nothing to release, replicated
@@ -57,6 +58,8 @@ enum class Event : std::uint8_t {
   lldp,                ///< delivered: a neighbour's LLDP frame
   foreign,             ///< forwarded: not of the fabric, to the joined port
   completed_in_switch, ///< completed next to the root: the result is sent to all members
+  directed,            ///< completed next to the root: the result is sent to those who want it
+  handed_down,         ///< a result from above for those who want it
   replayed,      ///< the root missed that result: it is sent to all again, in place of the frame
   kept_released, ///< absorbed: the root refuses the kept result, or does not know it
   trimmed,       ///< not by the core: its queue was full, and only its headers leave
@@ -84,6 +87,7 @@ constexpr std::string_view name_of(Event e) {
   case Event::shared: return "shared";
   case Event::armed: return "armed";
   case Event::rearmed: return "rearmed";
+  case Event::armed_set: return "armed_set";
   case Event::arm_failed: return "arm_failed";
   case Event::disarmed: return "disarmed";
   case Event::disarm_no_match: return "disarm_no_match";
@@ -100,6 +104,8 @@ constexpr std::string_view name_of(Event e) {
   case Event::lldp: return "lldp";
   case Event::foreign: return "foreign";
   case Event::completed_in_switch: return "completed_in_switch";
+  case Event::directed: return "directed";
+  case Event::handed_down: return "handed_down";
   case Event::replayed: return "replayed";
   case Event::kept_released: return "kept_released";
   case Event::trimmed: return "trimmed";

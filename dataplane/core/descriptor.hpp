@@ -17,6 +17,7 @@
 #include "tributary/reduce/accumulator.hpp"
 #include "tributary/traffic_class.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/arm_set.hpp"
 #include "tributary/wire/reduction.hpp"
 
 #include <array>
@@ -74,6 +75,11 @@ public:
   }
   /// Whether they are an arm's.
   static constexpr bool arms(std::uint64_t bytes) { return (bytes & arm_bit) != 0; }
+  /// Whether they are the arm of one reduction, and no set's. False for some of these as well.
+  static constexpr bool arms_one(std::uint64_t bytes) {
+    constexpr std::uint64_t of_set = std::uint64_t{wire::arm_set_opcode} << 11 & 0xF800U;
+    return arms(bytes) && (bytes & 0xF800U) != of_set;
+  }
 
   /// The state after an arm with this word.
   [[nodiscard]] constexpr MatchWord waiting() const {
@@ -133,13 +139,26 @@ struct alignas(64) DescriptorRecord {
   std::array<std::byte, saved_frame_bytes> header{};
   /// Class of the first contribution. A partial result leaves in it.
   TrafficClass traffic_class;
-  SequenceNumber ended;   ///< of the last reduction that was emitted or timed out
-  bool has_ended = false; ///< whether any has ended
+  bool has_ended = false;   ///< whether any has ended
+  SequenceNumber ended;     ///< of the last reduction that was emitted or timed out
+  SequenceNumber wanted_in; ///< the sequence of the reduction that `wanted_by` is about
+  PortSet wanted_by;        ///< contributions that want its result came by these ports
 
-  /// A frame becomes the first contribution.
+  /// A frame becomes the first contribution. What was wanted of an earlier reduction is forgotten,
+  /// so that it does not mislead the result of one with the same sequence.
   void keep(const FrameView& frame) {
     std::memcpy(header.data(), frame.data, saved_frame_bytes);
     traffic_class = TrafficClass{frame.traffic_class};
+    wanted_by = {};
+  }
+  /// A contribution to this sequence wants the result.
+  void want(SequenceNumber sequence, PortSet from) {
+    wanted_by = PortSet(wanted(sequence).bits() | from.bits());
+    wanted_in = sequence;
+  }
+  /// The ports of those who want the result of this sequence.
+  [[nodiscard]] PortSet wanted(SequenceNumber sequence) const {
+    return wanted_in == sequence ? wanted_by : PortSet();
   }
 };
 static_assert(sizeof(DescriptorRecord) == 64);

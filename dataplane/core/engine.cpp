@@ -141,6 +141,7 @@ void ReductionEngines::forget(TreeNumber tree, const MulticastEntry& entry) {
   for (std::uint32_t id = 0; id < entry.slots(); ++id) {
     const ReductionKey key(tree, ReductionId{static_cast<std::uint8_t>(id)});
     record(key).has_ended = false;
+    record(key).wanted_by = {};
     counted(key) = {};
   }
 }
@@ -181,6 +182,7 @@ void ReductionEngines::write_headers(const Descriptor& d, const DescriptorRecord
   if (a.contributions > wait_count) {
     rc = wire::worse(rc, wire::ResultCode::contr_overflow);
   }
+  const bool wanted = !record.wanted(d.match.sequence()).empty();
   std::memcpy(frame, record.header.data(), saved_frame_bytes);
   std::byte* p = frame + wire::ethernet_header_bytes;
   wire::store_signature(p, d.signature);
@@ -193,7 +195,7 @@ void ReductionEngines::write_headers(const Descriptor& d, const DescriptorRecord
                        .rc = static_cast<std::uint8_t>(rc),
                        .m = a.m,
                        .overflow_id = a.overflow_id,
-                       .pad = 0});
+                       .pad = wanted ? wire::pad_wanted : std::uint8_t{0}});
 }
 
 void ReductionEngines::write_result(ReductionKey key, ContributionCount wait_count,

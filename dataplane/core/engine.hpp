@@ -275,13 +275,13 @@ private:
   std::array<std::uint32_t, max_ports> in_use_{};
 };
 
-/// Arms and disarms reductions of one tree consecutively, with no other operation before `finish`:
+/// Arms reductions of one tree consecutively, with no other operation before `finish`:
 /// what consecutive arms of free ones have in common is written once.
 class ReductionEngines::Arms {
 public:
   explicit Arms(ReductionEngines& engines) : engines_(&engines) {}
 
-  /// As those of the engines.
+  /// As that of the engines.
   Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried, TimeNs now) {
     if (engines_->descriptor(key).match.armed() || (count_ == room_ && !begin(entry, now)))
         [[unlikely]] {
@@ -292,10 +292,6 @@ public:
     row_.start(engines_->deadlines_, key);
     ++count_;
     return Event::armed;
-  }
-  Event disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried) {
-    finish();
-    return engines_->disarm(key, entry, carried);
   }
   void finish() {
     if (count_ != 0) {

@@ -23,7 +23,8 @@ void put_lines(SlotMemory& memory, std::uint32_t first, const std::vector<std::b
 } // namespace
 
 bool ReductionEngines::knows(ReductionKey key) const {
-  return descriptor(key).match.armed() || record(key).has_ended || counted(key).of != MatchWord{};
+  return descriptor(key).match.armed() || record(key).has_ended || !record(key).wanted_by.empty() ||
+         counted(key).of != MatchWord{};
 }
 
 void ReductionEngines::forget(ReductionKey key, const MulticastEntry& entry) {

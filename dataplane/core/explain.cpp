@@ -29,6 +29,7 @@ std::string_view reason_of(Event event) {
   case Event::armed: return "it arms a free descriptor";
   case Event::rearmed:
     return "it moves the descriptor to its sequence, and the held data is discarded";
+  case Event::armed_set: return "it arms several descriptors, and data that they held is discarded";
   case Event::arm_failed: return "no descriptor is free to arm: contributions will pass unreduced";
   case Event::disarmed: return "it releases the descriptor";
   case Event::disarm_no_match: return "no descriptor is armed for it to release";
@@ -39,6 +40,8 @@ std::string_view reason_of(Event event) {
   case Event::passed_reserved: return "its opcode is reserved, or not one for its form and slot";
   case Event::passed_empty: return "it counts no contribution";
   case Event::completed_in_switch: return "the result is multicast by this switch";
+  case Event::directed: return "the result goes to those who want it";
+  case Event::handed_down: return "a result for those who want it";
   case Event::replayed: return "the root has missed the last result, which goes to all again";
   case Event::kept_released: return "the root refuses the last result, which is kept no longer";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
@@ -123,6 +126,11 @@ public:
   /// The ports counted so far.
   void count(PortSet ports) { counted_ = ports; }
   [[nodiscard]] PortSet counted() const { return counted_; }
+  void want(PortSet from) {
+    wanted_ = from;
+    note("its sender wants the result for itself");
+  }
+  [[nodiscard]] PortSet wanted() const { return wanted_; }
   void lacks_root() {
     note(
         "the count is full and the root is not in it: a member was counted twice, and all of it is "
@@ -192,7 +200,8 @@ public:
       note("copied to {} ({}): {}", list(d.ports), name_of(d.event), reason_of(d.event));
       break;
     case Action::emit:
-      note("the result of {} contributions leaves through port {}", total_, d.port.value);
+      note("the result of {} contributions leaves through port {}{}", total_, d.port.value,
+           d.event == Event::directed ? ", to who wants it" : "");
       break;
     case Action::replicate_result:
       if (d.event == Event::replayed) {
@@ -312,6 +321,7 @@ private:
   FrameView frame_;
   const std::byte* portals_; ///< null in a runt
   PortSet counted_{};
+  PortSet wanted_{};
   ContributionCount total_ = 0;
   ContributionCount wait_count_ = 0;
   std::vector<std::string> steps_;
@@ -347,6 +357,13 @@ public:
   }
   void count_port(ReductionKey /*key*/, PortSet ports) const { notes_->count(ports); }
   void count_passing(ReductionKey /*key*/, MatchWord /*carried*/, PortNumber /*in*/) const {}
+  template <typename Operand> void want(const Operand& /*operand*/, PortSet from) const {
+    notes_->want(from);
+  }
+  [[nodiscard]] PortSet wanted_now(ReductionKey key) const {
+    const SequenceNumber sequence = engines().descriptor(key).match.sequence();
+    return PortSet(engines().record(key).wanted(sequence).bits() | notes_->wanted().bits());
+  }
 
   ContributionCount combine(const Fields& operand, const MulticastEntry& entry) const {
     return taken(operand, entry);
@@ -383,6 +400,7 @@ public:
     notes_->lacks_root();
   }
   void keep_arm(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
+  void keep_arm_of_set(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
   void forget_kept(ReductionKey /*key*/) const {}
   [[nodiscard]] bool replay(ReductionKey key, const MulticastEntry& /*entry*/,
                             const FrameView& frame, SequenceNumber opens, TimeNs /*now*/) const {

@@ -191,19 +191,21 @@ private:
 /// The common part of the reduction words of plain contributions, so that one comparison with the
 /// word of the previous one recognises the next.
 ///
-/// A contribution is plain if its code is `success`. Contributions to one group mostly agree in
-/// operation and count. The rest of the word does not decide anything: the sequence belongs to the
+/// A contribution is plain if its code is `success`, and nobody wants the result for itself.
+/// Contributions to one group mostly agree in operation and count. The rest of the word does not decide anything: the sequence belongs to the
 /// key's MatchWord, and M and the overflow id are operands of FLT_REPSUM.
 class PlainWord {
 public:
   /// Matches no contribution: its operation is reserved, so no reduction holds it.
   constexpr PlainWord() = default;
-  /// Matches contributions like this one; none if it is not plain.
+  /// Matches contributions like this one, but for who wants the result; none if it is not plain
+  /// otherwise.
   static constexpr PlainWord of(std::uint64_t packed) {
-    const wire::ReductionWord word = wire::unpack(packed);
+    wire::ReductionWord word = wire::unpack(packed);
     PlainWord plain;
     if (word.contributes() && word.rc == 0) {
-      plain.bytes_ = as_on_the_wire(packed & compared);
+      word.pad = 0;
+      plain.bytes_ = as_on_the_wire(wire::pack(word) & compared);
     }
     return plain;
   }
@@ -241,6 +243,7 @@ private:
     word.op = reserved_op;
     word.count = max_contributions;
     word.rc = 0xF;
+    word.pad = wire::pad_wanted;
     return wire::pack(word);
   }();
   static constexpr std::uint64_t none = [] {

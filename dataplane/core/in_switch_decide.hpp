@@ -21,6 +21,10 @@
 // parent port, in the class of the last arm, and arms the descriptor of this switch as well: for
 // the next sequence, s + 1 modulo 1022. The result is kept until the id's next one.
 //
+// A result that is wanted (a contribution had bit 62) leaves by the ports of those who want it alone
+// (`directed`), in the form in which it would have gone up, arm 0 and bit 62: the descriptor is
+// free then, and nothing is kept. The root may want one, too.
+//
 // A full count without the root's own contribution is wrong: some host was counted twice. All of it
 // is dropped (`discarded`), and the descriptor stays armed. So the kept result is only replaced by
 // a result that the root has contributed to, which it does when it has the previous one.
@@ -40,10 +44,13 @@
 //                                          it is released. The frame ends
 //                                          here
 //   3  seqno 1022                          a notice: as on other trees
-//   4  of the group of the kept result,    the root has missed it. The frame  replayed
+//   4  an arm of several reductions       as on other trees; results of the     armed_set
+//                                          group that are kept under these
+//                                          ids are kept no longer
+//   5  of the group of the kept result,    the root has missed it. The frame  replayed
 //      and its resno is older, or 1023     ends here, and the kept result
 //                                          goes to all again, retry set
-//   5  otherwise                           as on other trees; where resno is  armed, ...
+//   6  otherwise                           as on other trees; where resno is  armed, ...
 //                                          newer than the kept result the
 //                                          root has made one itself, and
 //                                          nothing is kept any more
@@ -65,6 +72,7 @@
 //   drop_full(key, entry, total, taken)            drops a full count without the root
 //   make_in_switch_result(key, entry, too_many, frame, bytes)   the frame becomes the result
 //   keep_arm(key, frame), forget_kept(key)
+//   keep_arm_of_set(key, frame)                    of any reduction of the set
 //   replay(key, entry, frame, opens, now)          true: the frame is the kept result now
 #pragma once
 
@@ -100,12 +108,41 @@ template <typename Effects>
   return absorbed();
 }
 
+/// The frame with the last contribution becomes the result for those who want it.
+template <typename Effects>
+[[gnu::noinline]] PackedDecision directed(Effects effects, const FrameView& frame, ReductionKey key,
+                                          const MulticastEntry& entry, ContributionCount total,
+                                          std::size_t bytes, PortSet wanted) {
+  const bool too_many = total > entry.wait_count;
+  if (bytes == wire::reduction_frame_bytes) {
+    effects.template complete<false>(key, entry, too_many, frame.data);
+  } else {
+    effects.template complete<true>(key, entry, too_many, frame.data);
+  }
+  const auto length = static_cast<std::uint16_t>(bytes);
+  if (wanted.size() > 1) {
+    if ((wanted.bits() & ~effects.up().bits()) != 0) {
+      wanted = without_those_down(effects, wanted);
+    }
+    return result_replicated(wanted, entry.parent, Event::directed, length, frame.traffic_class);
+  }
+  PortNumber port = no_port;
+  wanted.for_each([&](PortNumber only) { port = only; });
+  if (!effects.up().contains(port)) {
+    return drop(effects, port, DropReason::port_down);
+  }
+  return emitted(port, Event::directed, length, frame.traffic_class);
+}
+
 /// The frame with the last contribution becomes the result, of `bytes` bytes; for a vector, its
 /// payload is there already.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision complete_in_switch(Effects effects, const FrameView& frame,
                                                     ReductionKey key, const MulticastEntry& entry,
                                                     ContributionCount total, std::size_t bytes) {
+  if (const PortSet wanted = effects.wanted_now(key); !wanted.empty()) {
+    return directed(effects, frame, key, entry, total, bytes, wanted);
+  }
   effects.make_in_switch_result(key, entry, total > entry.wait_count, frame.data, bytes);
   return to_all_members(effects, key, entry, Event::completed_in_switch, bytes);
 }
@@ -150,6 +187,15 @@ PackedDecision replay_kept(Effects effects, const FrameView& frame, ReductionKey
              : taken(Event::replayed);
 }
 
+/// One reduction of a set is armed.
+template <typename Effects>
+void arm_in_switch(Effects effects, const Fields& fields, ReductionKey one) {
+  if (effects.in_switch()[one].keeps_one_of(fields.carried())) {
+    effects.forget_kept(one);
+  }
+  effects.keep_arm_of_set(one, fields.frame());
+}
+
 /// A frame from the parent.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision downward_in_switch(Effects effects, const Fields& fields,
@@ -170,6 +216,9 @@ template <typename Effects>
       effects.forget_kept(key);
     }
     return taken(Event::kept_released);
+  }
+  if (!is_control && fields.arms_set()) {
+    return arm_set(effects, fields, entry, now);
   }
   if (!is_control && record.is_missed_by(carried, word.resno)) {
     return replay_kept(effects, frame, key, entry, carried, now);

@@ -26,7 +26,7 @@
 // does the fuzzer, with its model.
 //
 // Frames from the parent have a loop, too (`arm_run`), with the same proof of the port's policy and
-// the tree. What they do is in `armed_or_disarmed` of decide.hpp; arms of free descriptors are
+// the tree. What they do is in `downward` of decide.hpp; arms of free descriptors, one each, are
 // carried out in a row.
 //
 // CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree
@@ -113,6 +113,8 @@ public:
   /// Read from the frame each time: mostly it is not needed.
   [[nodiscard]] ReductionKey key() const { return key_of_frame(frame_.data); }
   [[nodiscard]] ContributionCount count() const { return count_; }
+  [[nodiscard]] MatchWord carried() const { return carried_; }
+  [[nodiscard]] static constexpr bool wants() { return false; }
   template <typename Effects> [[nodiscard]] const Descriptor& descriptor(Effects) const {
     return d_;
   }
@@ -423,12 +425,13 @@ template <wire::Opcode op>
     }
     const ReductionKey key = ReductionKey::from_index(
         static_cast<std::uint32_t>(first_of_tree.index()) + IdOfFrame(data).value());
-    if (entry->in_switch) [[unlikely]] {
+    const std::uint64_t bytes = FrameImage::match_bytes(data);
+    if (entry->in_switch || !MatchWord::arms_one(bytes)) [[unlikely]] {
+      arms.finish();
       decisions->set(downward(Applied(*this), *frame, key, *entry, now));
     } else {
-      const std::uint64_t bytes = FrameImage::match_bytes(data);
       decisions->set(armed_or_disarmed(AppliedInRow(*this, arms), *frame, key, *entry,
-                                       MatchWord::waiting_for(bytes), MatchWord::arms(bytes), now));
+                                       MatchWord::waiting_for(bytes), true, now));
     }
   }
   arms.finish();

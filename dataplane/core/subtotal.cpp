@@ -275,8 +275,7 @@ bool SwitchCore::take_subtotal(const Subtotal& subtotal, std::uint32_t tables_ve
   } else {
     const FrameView& first = subtotal.first();
     DescriptorRecord& record = engines_.record(key);
-    std::memcpy(record.header.data(), first.data, saved_frame_bytes);
-    record.traffic_class = TrafficClass{first.traffic_class};
+    record.keep(first);
     d.accumulator = {.payload = sum.payload,
                      .op = sum.op,
                      .m = sum.m,

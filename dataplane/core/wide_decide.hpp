@@ -61,12 +61,12 @@ public:
 
   /// The first vector, the last one, and one that makes a report.
   template <typename Effects>
-  PackedDecision take(Effects effects, const MulticastEntry& entry) const {
+  PackedDecision take(Effects effects, const MulticastEntry& entry, PortSet from) const {
     const Descriptor& d = descriptor(effects);
     const bool first = !d.match.has_data();
     const bool matches = first ? !reports() : adds_to(d);
     if (!matches) {
-      return absorbed_or_completed(effects, frame(), key(), entry, effects.mismatch(*this, entry));
+      return taken_as_report(effects, *this, entry, from);
     }
     const ContributionCount total = d.accumulator.contributions + count();
     const bool full = entry.is_full(total);
@@ -78,6 +78,7 @@ public:
     } else {
       effects.finish(*this, entry);
     }
+    note_wish(effects, *this, from);
     if (!full) {
       return absorbed();
     }

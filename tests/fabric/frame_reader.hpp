@@ -69,6 +69,11 @@ public:
   [[nodiscard]] unsigned result_code() const { return static_cast<unsigned>(bits(47, 4)); }
   [[nodiscard]] unsigned pad() const { return static_cast<unsigned>(bits(61, 3)); }
   [[nodiscard]] bool retry() const { return pad() % 2 != 0; }
+  [[nodiscard]] bool wanted() const { return pad() / 2 % 2 != 0; }
+  /// An arm of several reductions: the first id, and which ones from there.
+  [[nodiscard]] bool arms_set() const { return arm() && opcode() == 0x3E && !is_wide(); }
+  [[nodiscard]] std::uint64_t set_first() const { return big_endian(62, 8); }
+  [[nodiscard]] std::uint64_t set_ids() const { return big_endian(78, 8); }
 
   /// Whether the ones' complement sum of the fabric header's ten 16-bit words is all ones.
   [[nodiscard]] bool checksum_is_right() const {

@@ -115,6 +115,7 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
   std::erase_if(ended_, [&](const auto& entry) { return is_another(entry.first); });
   std::erase_if(counted_, [&](const auto& entry) { return is_another(entry.first); });
   std::erase_if(in_switch_, [&](const auto& entry) { return is_another(entry.first); });
+  std::erase_if(wanted_, [&](const auto& entry) { return is_another(entry.first); });
 }
 
 std::unique_ptr<SwitchAccount::Given> SwitchAccount::give_out(std::span<const TreeNumber> trees) {
@@ -132,6 +133,7 @@ std::unique_ptr<SwitchAccount::Given> SwitchAccount::give_out(std::span<const Tr
   move_those(ended_, given->ended);
   move_those(counted_, given->counted);
   move_those(in_switch_, given->in_switch);
+  move_those(wanted_, given->wanted);
   return given;
 }
 
@@ -140,6 +142,7 @@ void SwitchAccount::take_in(Given& given) {
   ended_.merge(given.ended);
   counted_.merge(given.counted);
   in_switch_.merge(given.in_switch);
+  wanted_.merge(given.wanted);
 }
 
 void SwitchAccount::end_tables() {
@@ -369,6 +372,19 @@ SwitchAccount::Answer SwitchAccount::expected_down(const FrameReader& f, const T
   const auto replicated = [&](core::Event event) {
     return Answer{.action = Action::replicate, .event = event, .ports = tree.children};
   };
+  if (f.arms_set()) {
+    const bool begins_here = f.set_first() == ReductionKey::from_index(key_of(f)).reduction().value;
+    return begins_here ? replicated(core::Event::armed_set) : dropped(DropReason::bad_reduction_id);
+  }
+  if (!tree.in_switch && !f.arm() && f.count() > 0 && f.wanted()) {
+    Answer answer = replicated(core::Event::handed_down);
+    const auto wanted = wanted_.find(key_of(f));
+    if (wanted != wanted_.end() && wanted->second.sequence == f.sequence() &&
+        !wanted->second.by.empty()) {
+      answer.ports = wanted->second.by;
+    }
+    return answer;
+  }
   if (!f.arm()) {
     const bool ours = found != armed_.end() && found->second.sequence.same_group(sequence_of(f));
     return replicated(ours ? core::Event::disarmed : core::Event::disarm_no_match);
@@ -450,9 +466,7 @@ SwitchAccount::Answer SwitchAccount::expected_up(PortNumber in, const FrameReade
       return {.action = Action::absorb, .event = core::Event::contributed}; // and everything is
                                                                             // dropped
     }
-    return {.action = Action::replicate_result,
-            .event = core::Event::completed_in_switch,
-            .ports = tree.all_ports()};
+    return expected_result(in, f, armed, tree);
   }
   return {.action = Action::emit, .event = core::Event::completed_full, .port = tree.parent};
 }
@@ -487,18 +501,19 @@ void SwitchAccount::judge(PortNumber in, std::span<const std::byte> before, Traf
   // A contribution that could not be forwarded may arrive again.
   const bool may_come_again = blocked && meant.action == Action::forward;
   enter(in, f, before, effect, may_come_again, now);
-  if (f.is_multicast() && !f.is_shared() && decision.action != Action::drop) {
+  if (f.is_multicast() && !f.is_shared() && effect.action != Action::drop) {
     if (const Tree tree = tree_of(f.tree()); tree.in_switch && tree.parent == in) {
-      enter_from_root(f, before, c, decision, after, now);
+      enter_from_root(f, before, c, effect, after, now);
     }
   }
   if (decision.event == core::Event::completed_in_switch) {
     in_switch_round(key_of(f), decision, after);
   }
-  if (effect.action == Action::emit) {
+  if (effect.action == Action::emit || effect.event == core::Event::directed) {
     const std::uint32_t key = key_of(f);
     if (const auto found = armed_.find(key); found != armed_.end()) {
-      check_result(found->second, after);
+      const std::size_t length = decision.length == 0 ? after.size() : decision.length;
+      check_result(found->second, after.first(std::min(after.size(), length)));
       ended_[key] = found->second.sequence.number;
       armed_.erase(found);
     }
@@ -563,8 +578,10 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
       open(key, f);
     }
     return;
+  case core::Event::armed_set: enter_arm_set(f, tree, now); return;
   case core::Event::contributed:
   case core::Event::completed_in_switch:
+  case core::Event::directed:
   case core::Event::completed_full: {
     ++engine.contributions;
     if (found != armed_.end()) {
@@ -574,7 +591,7 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
                             ? !f.is_wide() && f.opcode() == held.opcode
                             : matches(held, f);
       engine.op_mismatches += found->second.frames > 0 && !fits ? 1 : 0;
-      add(found->second, f, bytes);
+      add(found->second, in, f, bytes);
       if (Armed& armed = found->second;
           decision.event == core::Event::contributed && armed.contributions >= tree.wait_count) {
         engine.discarded += armed.contributions; // the root is not in it
@@ -602,7 +619,36 @@ void SwitchAccount::enter(PortNumber in, const FrameReader& f, std::span<const s
   }
 }
 
-void SwitchAccount::add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes) {
+void SwitchAccount::enter_arm_set(const FrameReader& f, const Tree& tree, TimeNs now) {
+  Engine& engine = engines_[tree.parent.value % max_ports];
+  for_each_of_set(f, tree, [&](std::uint32_t key) {
+    const auto found = armed_.find(key);
+    const bool one_is_free = found != armed_.end() || tree.slots != 0 ||
+                             in_use(tree.parent) < settings_.descriptors_per_engine;
+    if (found != armed_.end()) {
+      engine.discarded += found->second.contributions;
+      ++engine.rearms;
+    } else {
+      ++(one_is_free ? engine.arms : engine.arm_failures);
+    }
+    if (one_is_free) {
+      armed_[key] = {
+          .sequence = sequence_of(f), .tree = tree, .deadline = now + timer_ns(tree.wait_count)};
+    }
+    open(key, f);
+  });
+}
+
+void SwitchAccount::add(Armed& armed, PortNumber in, const FrameReader& f,
+                        std::span<const std::byte> bytes) {
+  Wanted& wanted = wanted_[key_of(f)];
+  if (armed.frames == 0) {
+    wanted = {};
+  }
+  if (f.wanted()) {
+    armed.wanted.insert(in);
+    wanted = {.sequence = f.sequence(), .by = armed.wanted};
+  }
   if (armed.frames == 0) {
     armed.opcode = f.opcode();
     armed.form = f.is_wide() ? f.form() : 0;
@@ -642,12 +688,12 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
   }
   differ("count", r.count(), std::min<std::uint64_t>(armed.contributions, max_contributions));
   differ("signature", r.signature(), armed.signatures);
-  const bool in_switch = armed.tree.in_switch;
+  const bool in_switch = armed.tree.in_switch && armed.wanted.empty();
   differ("sequence", r.sequence(),
          in_switch ? (armed.sequence.number + 1) % 1022 : armed.sequence.number);
   differ("result's sequence", r.result_of(), armed.sequence.number);
   differ("arm bit", r.arm() ? 1 : 0, in_switch ? 1 : 0);
-  differ("pad", r.pad(), 0);
+  differ("pad", r.pad(), armed.wanted.empty() ? 0 : 2);
   differ("cookie", r.cookie().value, armed.sequence.cookie.value);
   differ("opcode", r.opcode(), armed.opcode);
   unsigned worst = armed.result_code;

@@ -117,6 +117,7 @@ private:
     unsigned form = 0;              ///< likewise
     std::uint64_t total_length = 0; ///< likewise
     unsigned result_code = 0;       ///< the worst of all contributions
+    PortSet wanted;                 ///< contributions that want the result came by these
     std::array<std::byte, FrameReader::rank_end> header{};
   };
   /// Counters by engine, as the core has them.
@@ -171,15 +172,31 @@ private:
   void open(std::uint32_t key, const FrameReader& f);
   void enter(PortNumber in, const FrameReader& f, std::span<const std::byte> bytes,
              const core::Decision& decision, bool may_come_again, TimeNs now);
-  void add(Armed& armed, const FrameReader& f, std::span<const std::byte> bytes);
+  void add(Armed& armed, PortNumber in, const FrameReader& f, std::span<const std::byte> bytes);
+  /// An arm of several reductions: calls `each(key)` for those that the tree has.
+  template <typename F>
+  static void for_each_of_set(const FrameReader& f, const Tree& tree, F&& each) {
+    const std::uint64_t ids = tree.slots > reductions_per_tree ? tree.slots : reductions_per_tree;
+    for (unsigned i = 0; i < 64; ++i) {
+      if (const std::uint64_t id = f.set_first() + i; (f.set_ids() >> i & 1) != 0 && id < ids) {
+        each(ReductionKey(f.tree(), ReductionId{static_cast<std::uint8_t>(id)}).index());
+      }
+    }
+  }
+  void enter_arm_set(const FrameReader& f, const Tree& tree, TimeNs now);
   void check_result(const Armed& armed, std::span<const std::byte> frame) const;
 
   // switch_account_in_switch.cpp
   [[nodiscard]] bool is_missed(const InSwitch& in_switch, const FrameReader& f) const;
   [[nodiscard]] Answer expected_from_root(const FrameReader& f, const Tree& tree) const;
+  /// What becomes of a full count that has the root in it, with its last contribution.
+  [[nodiscard]] static Answer expected_result(PortNumber in, const FrameReader& f,
+                                              const Armed& armed, const Tree& tree);
   void enter_from_root(const FrameReader& f, std::span<const std::byte> before, TrafficClass c,
                        const core::Decision& decision, std::span<const std::byte> after,
                        TimeNs now);
+  void enter_arm_set_of_root(const FrameReader& f, std::span<const std::byte> before,
+                             TrafficClass c);
   void enter_replay(const FrameReader& f, const core::Decision& decision,
                     std::span<const std::byte> after, TimeNs now);
   void in_switch_round(std::uint32_t key, const core::Decision& decision,
@@ -206,6 +223,12 @@ private:
   };
   std::map<std::uint32_t, Counted> counted_;    ///< by reduction key
   std::map<std::uint32_t, InSwitch> in_switch_; ///< likewise
+  /// For whom results are, of the sequence that was reduced last.
+  struct Wanted {
+    unsigned sequence = 0;
+    PortSet by;
+  };
+  std::map<std::uint32_t, Wanted> wanted_; ///< by reduction key
   std::array<Engine, max_ports> engines_{};
   std::map<std::uint16_t, TreeCounts> trees_;
   std::map<std::pair<std::uint8_t, core::DropReason>, std::uint64_t> drops_; ///< by ingress port
@@ -217,6 +240,7 @@ public:
   std::map<std::uint32_t, unsigned> ended;
   std::map<std::uint32_t, Counted> counted;
   std::map<std::uint32_t, InSwitch> in_switch;
+  std::map<std::uint32_t, Wanted> wanted;
 };
 
 } // namespace tributary::fabric

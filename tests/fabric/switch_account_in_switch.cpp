@@ -55,12 +55,13 @@ SwitchAccount::Answer SwitchAccount::expected_from_root(const FrameReader& f,
     }
     return found->second.contributions + 1 < tree.wait_count
                ? Answer{.action = Action::absorb, .event = core::Event::contributed}
-               : Answer{.action = Action::replicate_result,
-                        .event = core::Event::completed_in_switch,
-                        .ports = tree.all_ports()};
+               : expected_result(tree.parent, f, found->second, tree);
   }
   if (f.arm() && f.sequence() == pre_arm) {
     return {.action = Action::absorb, .event = core::Event::kept_released};
+  }
+  if (f.arms_set()) {
+    return expected_down(f, tree);
   }
   if (const auto in_switch = in_switch_.find(key);
       in_switch != in_switch_.end() && is_missed(in_switch->second, f)) {
@@ -73,6 +74,25 @@ SwitchAccount::Answer SwitchAccount::expected_from_root(const FrameReader& f,
   return expected_down(f, tree);
 }
 
+SwitchAccount::Answer SwitchAccount::expected_result(PortNumber in, const FrameReader& f,
+                                                     const Armed& armed, const Tree& tree) {
+  PortSet wanted = armed.wanted;
+  if (f.wanted()) {
+    wanted.insert(in);
+  }
+  if (wanted.empty()) {
+    return {.action = Action::replicate_result,
+            .event = core::Event::completed_in_switch,
+            .ports = tree.all_ports()};
+  }
+  if (wanted.size() > 1) {
+    return {.action = Action::replicate_result, .event = core::Event::directed, .ports = wanted};
+  }
+  Answer answer{.action = Action::emit, .event = core::Event::directed};
+  wanted.for_each([&](PortNumber only) { answer.port = only; });
+  return answer;
+}
+
 void SwitchAccount::enter_from_root(const FrameReader& f, std::span<const std::byte> before,
                                     TrafficClass c, const core::Decision& decision,
                                     std::span<const std::byte> after, TimeNs now) {
@@ -80,11 +100,13 @@ void SwitchAccount::enter_from_root(const FrameReader& f, std::span<const std::b
   switch (decision.event) {
   case core::Event::contributed:
   case core::Event::completed_in_switch:
+  case core::Event::directed:
     if (Counted& counted = counted_[key]; counted.of == sequence_of(f)) {
       counted.ports.insert(tree_of(f.tree()).parent);
     }
     return;
   case core::Event::replayed: enter_replay(f, decision, after, now); return;
+  case core::Event::armed_set: enter_arm_set_of_root(f, before, c); return;
   default: break;
   }
   InSwitch& in_switch = in_switch_[key];
@@ -103,6 +125,26 @@ void SwitchAccount::enter_from_root(const FrameReader& f, std::span<const std::b
     in_switch.c = c;
     in_switch.armed_itself = in_switch.replay_waits = false;
   }
+}
+
+void SwitchAccount::enter_arm_set_of_root(const FrameReader& f, std::span<const std::byte> before,
+                                          TrafficClass c) {
+  for_each_of_set(f, tree_of(f.tree()), [&](std::uint32_t key) {
+    InSwitch& in_switch = in_switch_[key];
+    if (!in_switch.kept.empty()) {
+      const FrameReader kept(in_switch.kept);
+      if (kept.vni() == f.vni() && kept.cookie() == f.cookie()) {
+        in_switch.kept.clear();
+      }
+    }
+    std::copy_n(before.begin(), in_switch.header.size(), in_switch.header.begin());
+    // Results of it bear its own id.
+    const wire::FabricAddress to =
+        wire::FabricAddress::multicast(f.tree(), ReductionKey::from_index(key).reduction());
+    wire::store_be<std::uint32_t>(in_switch.header.data() + 30, to.value);
+    in_switch.c = c;
+    in_switch.armed_itself = in_switch.replay_waits = false;
+  });
 }
 
 void SwitchAccount::enter_replay(const FrameReader& f, const core::Decision& decision,

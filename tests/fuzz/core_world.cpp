@@ -271,7 +271,11 @@ void CoreWorld::check(PortNumber in, const Bytes& before, const Bytes& after, co
   TRIBUTARY_REQUIRE((d.action == Action::drop) == (d.event == Event::none));
   if (d.action == Action::emit) {
     const ReductionKey key = key_of(before.data());
-    TRIBUTARY_REQUIRE(d.port == core_.tables().tree(key.tree()).parent);
+    const core::MulticastEntry& entry = core_.tables().tree(key.tree());
+    TRIBUTARY_REQUIRE(d.event == Event::directed
+                          ? entry.in_switch && word_of(after.data()).wanted() &&
+                                (d.port == entry.parent || entry.children.contains(d.port))
+                          : d.port == entry.parent);
     TRIBUTARY_REQUIRE(d.length <= after.size());
     TRIBUTARY_REQUIRE(d.length ==
                       wire::ethernet_header_bytes +
@@ -294,6 +298,12 @@ void CoreWorld::check_in_switch(PortNumber in, const Bytes& before, const Bytes&
   const core::MulticastEntry& entry = core_.tables().tree(key.tree());
   PortSet all = entry.children;
   all.insert(entry.parent);
+  if (d.event == Event::directed) { // several want it
+    TRIBUTARY_REQUIRE(entry.in_switch && d.ports.size() > 1 && (d.ports.bits() & ~all.bits()) == 0);
+    expect_result(after.data(), held_.at(key.index()) + word_of(before.data()).count);
+    TRIBUTARY_REQUIRE(word_of(after.data()).wanted());
+    return;
+  }
   TRIBUTARY_REQUIRE(entry.in_switch && d.ports == all && d.length <= after.size());
   TRIBUTARY_REQUIRE(d.length ==
                     wire::ethernet_header_bytes +
@@ -320,7 +330,9 @@ void CoreWorld::check_passing_on(PortNumber in, const Bytes& frame, const Decisi
     PortSet others = entry.children;
     others.insert(entry.parent);
     others.erase(in);
-    TRIBUTARY_REQUIRE(d.ports == others);
+    TRIBUTARY_REQUIRE(d.event == Event::handed_down
+                          ? !d.ports.empty() && (d.ports.bits() & ~others.bits()) == 0
+                          : d.ports == others);
     TRIBUTARY_REQUIRE(in == entry.parent || (d.event == Event::shared && entry.shared));
   }
   if (d.action == Action::drop) {
@@ -338,7 +350,23 @@ void CoreWorld::note(const Bytes& frame, const Decision& d) {
   case Event::arm_failed:
     TRIBUTARY_REQUIRE(!core_.tables().tree(key_of(frame.data()).tree()).has_place());
     break;
+  case Event::armed_set: {
+    const ReductionKey key = key_of(frame.data());
+    const wire::ArmSet set =
+        wire::arm_set_in(wire::load_payload(frame.data() + wire::ethernet_header_bytes));
+    set.for_each([&](std::uint64_t id) {
+      if (id >= core_.tables().tree(key.tree()).slots()) {
+        return;
+      }
+      const ReductionKey one(key.tree(), ReductionId{static_cast<std::uint8_t>(id)});
+      if (core_.engines().descriptor(one).match.armed()) { // else none was free
+        held_[one.index()] = 0;
+      }
+    });
+    break;
+  }
   case Event::disarmed:
+  case Event::directed:
   case Event::completed_full: held_.erase(key_of(frame.data()).index()); break;
   case Event::contributed:
     if (const ReductionKey key = key_of(frame.data());
@@ -360,7 +388,8 @@ void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) c
     TRIBUTARY_REQUIRE(wire::decode({frame, length}, wire::default_ethertype, w) ==
                       wire::DecodeError::none);
     TRIBUTARY_REQUIRE(w.word.count == std::min(count, max_contributions));
-    TRIBUTARY_REQUIRE(!w.word.arm && w.word.pad == 0 && w.word.resno == w.word.seqno);
+    TRIBUTARY_REQUIRE(!w.word.arm && (w.word.pad & ~wire::pad_wanted) == 0 &&
+                      w.word.resno == w.word.seqno);
     TRIBUTARY_REQUIRE(wire::is_supported(w.word.op) && wire::carries(w.form, w.word.opcode()));
     TRIBUTARY_REQUIRE(w.word.rc < static_cast<std::uint8_t>(wire::ResultCode::op_mismatch));
     TRIBUTARY_REQUIRE(core_.tables().tree(w.tree).has_place() ||
@@ -371,7 +400,8 @@ void CoreWorld::expect_result(const std::byte* frame, ContributionCount count) c
   TRIBUTARY_REQUIRE(wire::decode({frame, wire::reduction_frame_bytes}, wire::default_ethertype,
                                  f) == wire::DecodeError::none);
   TRIBUTARY_REQUIRE(f.word.count == std::min(count, max_contributions));
-  TRIBUTARY_REQUIRE(!f.word.arm && f.word.pad == 0 && f.word.resno == f.word.seqno);
+  TRIBUTARY_REQUIRE(!f.word.arm && (f.word.pad & ~wire::pad_wanted) == 0 &&
+                    f.word.resno == f.word.seqno);
   TRIBUTARY_REQUIRE(wire::is_supported(f.word.op));
 }
 

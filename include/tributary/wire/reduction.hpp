@@ -21,7 +21,11 @@
 //   50:47  rc          result code
 //   58:51  M           signed; FLT_REPSUM only
 //   60:59  overflow id the limb that overflowed, 3 = most significant; FLT_REPSUM only
-//   63:61  pad         bit 61 is the hosts' retry flag; carried unchanged downward
+//   63:61  pad         bit 61 is the hosts' retry flag, bit 62 says that the contribution's sender
+//                      wants the result for itself; carried unchanged downward
+//
+// A result that is wanted goes to who wants it, and to nobody else: it keeps bit 62 on its way up
+// and down, and does not arm (docs/protocol/engine.md).
 //
 // The contribution signature. Counts alone cannot distinguish a duplicate from a missing
 // contribution. So the 56-bit remote offset of the Portals command, which reductions do not use,
@@ -65,7 +69,8 @@ inline constexpr std::size_t payload = 48;
 /// index} tuple, or the limbs of a reproducible sum, least significant first.
 using Payload = std::array<std::uint64_t, 4>;
 
-inline constexpr std::uint8_t pad_retry = 1; ///< bit 61, the lowest of the three pad bits
+inline constexpr std::uint8_t pad_retry = 1;  ///< bit 61, the lowest of the three pad bits
+inline constexpr std::uint8_t pad_wanted = 2; ///< bit 62
 
 /// The unpacked reduction word.
 struct ReductionWord {
@@ -80,6 +85,7 @@ struct ReductionWord {
   std::uint8_t pad = 0;         ///< three bits
 
   [[nodiscard]] constexpr bool retry() const { return (pad & pad_retry) != 0; }
+  [[nodiscard]] constexpr bool wanted() const { return (pad & pad_wanted) != 0; }
   [[nodiscard]] constexpr Opcode opcode() const { return static_cast<Opcode>(op); }
   /// Whether a frame of 84 bytes with it is a contribution: it counts, does not arm, and its
   /// opcode is not reserved.

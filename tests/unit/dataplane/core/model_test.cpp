@@ -22,6 +22,7 @@ public:
     Event event = Event::none;
     DropReason reason{};
     std::optional<wire::ReductionFrame> result;
+    std::optional<PortSet> ports{}; ///< of a result for some
   };
 
   Model(const Tables& tables, const SwitchSettings& settings)
@@ -39,6 +40,19 @@ public:
     if (entry.wait_count == 0) {
       return up ? Answer{.reason = DropReason::not_from_parent, .result = {}}
                 : Answer{Action::replicate, Event::multicast, {}, {}};
+    }
+    if (!up && f.word.arm && f.word.op == 0x3E && f.payload[0] != f.reduction.value) {
+      return {.reason = DropReason::bad_reduction_id, .result = {}};
+    }
+    if (!up && !f.word.arm && f.word.count > 0 && (f.word.pad & 2U) != 0) {
+      const auto wanted = wanted_.find({f.tree, f.reduction});
+      const bool known = wanted != wanted_.end() && !wanted->second.by.empty() &&
+                         wanted->second.sequence == f.word.seqno.value();
+      return {Action::replicate,
+              Event::handed_down,
+              {},
+              {},
+              known ? wanted->second.by : entry.children};
     }
     return up ? upward(in, f, entry) : Answer{Action::replicate, downward(f, entry, now), {}, {}};
   }
@@ -85,6 +99,17 @@ private:
   };
 
   Event downward(const wire::ReductionFrame& f, const MulticastEntry& entry, std::uint64_t now) {
+    if (f.word.arm && f.word.op == 0x3E) {
+      for (unsigned i = 0; i < 64; ++i) {
+        if ((f.payload[2] >> i & 1U) != 0 && f.reduction.value + i < 8) {
+          wire::ReductionFrame one = f;
+          one.reduction = ReductionId{static_cast<std::uint8_t>(f.reduction.value + i)};
+          one.word.op = 0;
+          static_cast<void>(downward(one, entry, now));
+        }
+      }
+      return Event::armed_set;
+    }
     const Key key{f.tree, f.reduction};
     const auto found = armed_.find(key);
     Counted& counted = counted_[key];
@@ -175,6 +200,14 @@ private:
       return passed(Event::passed_reserved);
     }
     counted.ports.insert(in);
+    Wanted& wanted = wanted_[key];
+    if (a.contributions.empty()) {
+      wanted = {};
+    }
+    if ((f.word.pad & 2U) != 0) {
+      wanted.sequence = f.word.seqno.value();
+      wanted.by.insert(in);
+    }
     a.contributions.push_back(f);
     std::uint64_t count = 0;
     for (const auto& c : a.contributions) {
@@ -196,6 +229,9 @@ private:
     r.word.arm = false;
     r.word.resno = r.word.seqno;
     r.word.pad = 0;
+    for (const wire::ReductionFrame& c : a.contributions) {
+      r.word.pad |= c.word.pad & 2U;
+    }
     const Opcode op = r.word.opcode();
     bool report = r.word.rc >= 8;
     if (op == Opcode::barrier && !report) {
@@ -253,6 +289,12 @@ private:
   std::map<Key, Armed> armed_;
   std::map<Key, unsigned> ended_;
   std::map<Key, Counted> counted_;
+  /// The ports by which contributions came that want the result.
+  struct Wanted {
+    unsigned sequence = 0;
+    PortSet by;
+  };
+  std::map<Key, Wanted> wanted_;
 };
 
 /// All fields of a result, for comparison and for messages.
@@ -285,6 +327,10 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
         r.word.opcode() != Opcode::barrier) {
       r.word.op = static_cast<std::uint8_t>(Opcode::bit_xor);
     }
+    if (r.word.arm && random.one_in(8)) {
+      r.word.op = wire::arm_set_opcode;
+      r.payload = {r.reduction.value + (random.one_in(8) ? 1U : 0U), 0, random.below(1024), 0};
+    }
     Frame f(r);
     const Frame before = f;
     const Decision d = s.give(in, f);
@@ -299,6 +345,9 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
       ASSERT_EQ(text_of(f.decoded()), text_of(*expected.result)) << i;
     } else {
       ASSERT_EQ(f, before);
+    }
+    if (expected.ports) {
+      ASSERT_EQ(d.ports, *expected.ports) << i;
     }
     ++seen[d.event];
 
@@ -320,15 +369,16 @@ TEST(Engine, AgreesWithTheModelOnRandomFrames) {
     ASSERT_EQ(s.descriptors().size(), model.armed()) << i;
   }
   for (const Event e :
-       {Event::armed, Event::rearmed, Event::arm_failed, Event::disarmed, Event::contributed,
-        Event::completed_full, Event::passed_not_armed, Event::passed_late, Event::passed_foreign,
-        Event::passed_newer, Event::passed_reserved, Event::passed_empty, Event::emitted_partial}) {
+       {Event::armed, Event::armed_set, Event::handed_down, Event::rearmed, Event::arm_failed,
+        Event::disarmed, Event::contributed, Event::completed_full, Event::passed_not_armed,
+        Event::passed_late, Event::passed_foreign, Event::passed_newer, Event::passed_reserved,
+        Event::passed_empty, Event::emitted_partial}) {
     EXPECT_GT(seen[e], 0) << name_of(e);
   }
   for (const DropReason r :
        {DropReason::unknown_tree, DropReason::not_on_tree, DropReason::arm_from_child,
         DropReason::stale_sequence, DropReason::counted_twice, DropReason::counts_others,
-        DropReason::not_opened, DropReason::result_from_child}) {
+        DropReason::not_opened, DropReason::result_from_child, DropReason::bad_reduction_id}) {
     EXPECT_GT(dropped[r], 0) << name_of(r);
   }
 }

@@ -251,11 +251,11 @@ TEST(Upward, FirstContributionThatCountsAllCompletesAtOnce) {
   auto c = contribution(7);
   c.word.count = 4;
   c.word.resno = SequenceNumber{3}; // becomes the sequence
-  c.word.pad = 7;                   // becomes 0
+  c.word.pad = 7;                   // becomes 2: who wants the result does so further up, too
   Frame f(c);
   expect_emitted(s.give(child, f), parent);
   c.word.resno = SequenceNumber{7};
-  c.word.pad = 0;
+  c.word.pad = wire::pad_wanted;
   EXPECT_EQ(f, Frame(c));
 }
 
