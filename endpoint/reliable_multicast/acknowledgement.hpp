@@ -8,7 +8,8 @@
 //
 //   word 0   15:0 chunks that it lacks, 31:16 the first of them, 63:32 the root of its call
 //   word 1   bytes of its call
-//   word 2   7:0 kind of its call; 0: it has completed the window
+//   word 2   7:0 kind of its call; 0: it has completed the window. 15:8, 23:16 of a reduction: its
+//            opcode, and the type of its elements
 #pragma once
 
 #include "endpoint/reliable_multicast/chunk_set.hpp"
@@ -49,7 +50,11 @@ constexpr wire::Payload payload_of(const RollAnswer& answer, std::uint64_t windo
   const CallShape call = answer.call.value_or(CallShape{});
   return {std::uint64_t{answer.missing & 0xFFFFU} |
               std::uint64_t{answer.first_missing & 0xFFFFU} << 16 | std::uint64_t{call.root} << 32,
-          call.bytes, answer.call ? static_cast<std::uint64_t>(call.kind) : 0, window_word(window)};
+          call.bytes,
+          answer.call ? static_cast<std::uint64_t>(call.kind) | std::uint64_t{call.op} << 8 |
+                            std::uint64_t{call.type} << 16
+                      : 0,
+          window_word(window)};
 }
 constexpr RollAnswer roll_answer_in(const wire::Payload& bits) {
   RollAnswer answer{.missing = static_cast<std::uint32_t>(bits[0] & 0xFFFF),
@@ -57,7 +62,9 @@ constexpr RollAnswer roll_answer_in(const wire::Payload& bits) {
   if ((bits[2] & 0xFF) != 0) {
     answer.call = {.kind = static_cast<Kind>(bits[2] & 0xFF),
                    .root = static_cast<std::uint32_t>(bits[0] >> 32),
-                   .bytes = bits[1]};
+                   .bytes = bits[1],
+                   .op = static_cast<std::uint8_t>(bits[2] >> 8),
+                   .type = static_cast<std::uint8_t>(bits[2] >> 16)};
   }
   return answer;
 }

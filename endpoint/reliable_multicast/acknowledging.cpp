@@ -255,7 +255,7 @@ void Member::take_result(Slot& slot, const wire::Payload& bits, SequenceNumber r
   slot.lost = {};
   slot.measured = false;
   const ChunkSet again = holes & (slot.own - slot.unsent);
-  if (!again.empty()) {
+  if (!again.empty() && !parameters_.reduces) { // else the root opens those pieces again
     slot.resend = slot.resend | again;
     slot.resend_last_twice = true;
     ++slot.resends;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace tributary::reliable_multicast {
 
@@ -54,6 +55,9 @@ void Member::start(Operation& operation, TimeNs now) {
   assert(!failure_);
   ++statistics_.operations;
   if (channel_.parameters.size == 1) {
+    if (operation.result_ != nullptr && operation.shape_.bytes != 0) {
+      std::memcpy(operation.result_, operation.data_, operation.shape_.bytes);
+    }
     operation.opened_ = operation.windows_;
     operation.unfinished_ = 0;
     return;
@@ -93,8 +97,13 @@ void Member::open(Slot& slot, Operation& operation, TimeNs now) {
       slot.own.insert(c);
     }
   }
-  slot.missing = ChunkSet::first(slot.count) - slot.own;
-  slot.unsent = slot.own;
+  if (parameters_.reduces) { // it lacks the results of its own ones, and contributes when asked
+    slot.missing = slot.own;
+    slot.contributed = slot.unsent = {};
+  } else {
+    slot.missing = ChunkSet::first(slot.count) - slot.own;
+    slot.unsent = slot.own;
+  }
   slot.opened_at = slot.gap_since = now;
   slot.has_data = false;
   slot.measured = true;
@@ -122,6 +131,9 @@ void Member::open(Slot& slot, Operation& operation, TimeNs now) {
   slot.early = {};
   slot.gap_ns = least_gap_ns() * (slot.has_data ? 1 : gap_before_data);
   slot.state = slot.missing.empty() ? WindowState::full : WindowState::open;
+  if (parameters_.reduces) {
+    open_pieces(slot, std::exchange(slot.opened_early, {}));
+  }
   if (is_root()) {
     begin_window(slot, now);
   } else if (slot.acknowledged) {
@@ -153,7 +165,7 @@ void Member::complete(Slot& slot, TimeNs now) {
   slot.state = WindowState::absent;
   slot.window += slots_.size();
   slot.count = 0;
-  slot.missing = slot.lost = slot.own = slot.unsent = slot.resend = {};
+  slot.missing = slot.lost = slot.own = slot.unsent = slot.resend = slot.opened_early = {};
   slot.resends = 0;
   slot.round = wire::first_round;
   slot.acknowledged_full = false;
@@ -203,7 +215,8 @@ void Member::settle(Operation& operation) {
       continue;
     }
     const bool receives = slot.own.size() != slot.count || slot.count == 0;
-    if ((receives && !slot.acknowledged_full) ||
+    if (parameters_.reduces || // until all have their results: it may be asked again
+        (receives && !slot.acknowledged_full) ||
         (!slot.own.empty() && !(copies && has_memory(slot)))) {
       continue;
     }
@@ -256,6 +269,9 @@ Member::Begun Member::take_frame(std::byte* room) {
   Slot& slot = *oldest([](const Slot& s) { return !s.unsent.empty(); });
   const std::uint32_t chunk = slot.unsent.lowest();
   slot.unsent.erase(chunk);
+  if (parameters_.reduces) {
+    return write_contribution(slot, chunk, room);
+  }
   ++statistics_.chunks_sent;
   const Begun begun = write_chunk(slot, chunk, wire::first_round, 0, room);
   if (slot.unsent.empty() && slot.operation != nullptr) {
@@ -267,13 +283,21 @@ Member::Begun Member::take_frame(std::byte* room) {
 bool Member::receive(std::span<const std::byte> bytes, TimeNs now) {
   const collective::GroupParameters& group = channel_.parameters;
   wire::SharedFrame shared;
-  if (wire::decode(bytes, group.ethertype, shared) == wire::DecodeError::none) {
+  if (!parameters_.reduces &&
+      wire::decode(bytes, group.ethertype, shared) == wire::DecodeError::none) {
     receive_data(shared, wire::chunk_of(bytes, shared), now);
     return true;
   }
   collective::ReceivedFrame read;
-  if (!collective::read_frame(bytes, group.ethertype, group.ids_of_tree(), sizeof(wire::Payload),
-                              read)) {
+  const std::size_t payload = parameters_.reduces ? parameters_.chunk_bytes : sizeof(wire::Payload);
+  if (!collective::read_frame(bytes, group.ethertype, group.ids_of_tree(), payload, read)) {
+    ++statistics_.malformed;
+    return false;
+  }
+  if (parameters_.reduces && receive_piece(read, now)) {
+    return true;
+  }
+  if (read.vector.form != wire::Form::words) { // an acknowledgement is none
     ++statistics_.malformed;
     return false;
   }
@@ -365,6 +389,7 @@ void Member::move_to(const collective::GroupParameters& group, TimeNs now) {
     question.arm_void = question.armed;
     if (slots_[i].state != WindowState::absent && !failure_) {
       ++statistics_.armed;
+      arm_pieces(slots_[i], ChunkSet::first(slots_[i].count), now);
       ask(slots_[i], now);
     }
   }

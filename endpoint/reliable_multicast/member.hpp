@@ -1,4 +1,5 @@
-// A member of a group that multicasts: broadcast and allgather. Members send chunks in shared
+// A member of a group that multicasts: broadcast and allgather; or of one whose members get results
+// of their own: reduce-scatter, and reduce (pieces.cpp). Members send chunks in shared
 // frames (tributary/wire/shared.hpp) and say which ones they have in a reduction: the AND of all
 // bitmaps of a window. Its result tells every sender what is missing anywhere, and it is the clock
 // of the senders. One frame a link, whatever the number of members. Pure: frames and times in,
@@ -63,10 +64,12 @@
 // another's.
 //
 // Allocates a slot's memory with its first use, and nothing else after construction. One thread at
-// a time. Files: member.cpp, data.cpp, acknowledging.cpp (every member), rounds.cpp (the root).
+// a time. Files: member.cpp, data.cpp, pieces.cpp, acknowledging.cpp (every member), rounds.cpp (the
+// root).
 #pragma once
 
 #include "endpoint/collective/channel.hpp"
+#include "endpoint/collective/received_frame.hpp"
 #include "endpoint/collective/roll_call.hpp"
 #include "endpoint/collective/signature.hpp"
 #include "endpoint/reliable_multicast/operation.hpp"
@@ -195,6 +198,22 @@ private:
                  std::uint32_t chunk) const;
   Begun write_chunk(const Slot& slot, std::uint32_t chunk, std::uint8_t round,
                     std::uint32_t transmission, std::byte* room) const;
+
+  // pieces.cpp
+  [[nodiscard]] ReductionId id_of_piece(const Slot& slot, std::uint32_t piece) const;
+  [[nodiscard]] std::uint64_t number_of_piece(const Slot& slot, std::uint32_t piece) const {
+    return slot.window * parameters_.window_chunks + piece;
+  }
+  /// Whether it is a frame of a piece: it is then taken, or counted.
+  bool receive_piece(const collective::ReceivedFrame& read, TimeNs now);
+  void hear_pieces(Slot& slot, std::uint64_t window, const ChunkSet& pieces,
+                   SequenceNumber sequence, TimeNs now);
+  void open_pieces(Slot& slot, const ChunkSet& pieces);
+  void take_piece(Slot& slot, std::uint32_t piece, const collective::ReceivedFrame& read,
+                  TimeNs now);
+  Begun write_contribution(Slot& slot, std::uint32_t piece, std::byte* room);
+  /// The root: opens these pieces of the window for another sequence.
+  void arm_pieces(Slot& slot, const ChunkSet& pieces, TimeNs now);
 
   // acknowledging.cpp
   void receive_from_above(const wire::ReductionFrame& frame, collective::TreeIndex tree,

@@ -8,7 +8,10 @@
 // has at least one.
 #pragma once
 
+#include "endpoint/collective/element_type.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/opcode.hpp"
+#include "tributary/wire/result_code.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -18,15 +21,22 @@
 
 namespace tributary::reliable_multicast {
 
-enum class Kind : std::uint8_t { broadcast = 1, allgather = 2 };
+enum class Kind : std::uint8_t { broadcast = 1, allgather = 2, reduce_scatter = 3, reduce = 4 };
+/// Whether the call's blocks are reduced, and not multicast.
+constexpr bool reduces(Kind kind) { return kind >= Kind::reduce_scatter; }
 
 /// What members must agree on. Two calls that differ in it are a program's error.
 struct CallShape {
   Kind kind = Kind::broadcast;
-  std::uint32_t root = 0;  ///< of a broadcast
-  std::uint64_t bytes = 0; ///< of all blocks
+  std::uint32_t root = 0;  ///< of a broadcast, and of a reduction to one rank
+  std::uint64_t bytes = 0; ///< of all blocks; below `most_call_bytes`
+  std::uint8_t op = 0;     ///< of a reduction: its opcode
+  std::uint8_t type = 0;   ///< likewise: its element type
   friend constexpr bool operator==(const CallShape&, const CallShape&) = default;
 };
+
+/// Above what any memory has; the bits above it name operation and type in frames.
+inline constexpr std::uint64_t most_call_bytes = std::uint64_t{1} << 54;
 
 /// The bytes of one rank, at an offset of the call's memory.
 struct Block {
@@ -84,11 +94,15 @@ private:
 };
 
 /// A call to make. `data`: the memory of all blocks, in which the caller's own block is there; the
-/// others are written. It belongs to the member until the operation has finished.
+/// others are written. Where blocks are reduced all of them are there and none is written: `result`
+/// gets this rank's own one, and overlaps none. Both belong to the member until the operation has
+/// finished.
 struct Task {
   CallShape shape;
   std::byte* data = nullptr;
   std::vector<Block> blocks;
+  std::byte* result = nullptr;  ///< null where this rank has no block
+  std::uint64_t own_offset = 0; ///< of the block that `result` gets
 };
 
 /// A broadcast of `bytes` bytes at `data` from rank `root`.
@@ -109,12 +123,47 @@ struct Task {
   return task;
 }
 
+[[nodiscard]] inline CallShape reduction_shape(Kind kind, std::uint32_t root, wire::Opcode op,
+                                               collective::ElementType type, std::uint64_t bytes) {
+  return {.kind = kind,
+          .root = root,
+          .bytes = bytes,
+          .op = static_cast<std::uint8_t>(op),
+          .type = static_cast<std::uint8_t>(type)};
+}
+/// The elements that wide frames can carry of a reduction: not longer than 8 bytes.
+[[nodiscard]] constexpr bool can_reduce(wire::Opcode op, collective::ElementType type) {
+  return collective::bytes_of(type) <= 8 && collective::form_of(op, type) != wire::Form::words &&
+         wire::element_bytes(collective::form_of(op, type)) == collective::bytes_of(type);
+}
+/// A reduction of `size` blocks of `bytes` bytes each, one after the other at `data`: block r goes
+/// to rank r, here to `result`. Requires `can_reduce(op, type)`, and blocks of whole elements.
+[[nodiscard]] inline Task reduce_scatter(std::uint32_t size, std::uint32_t rank, std::byte* data,
+                                         std::byte* result, std::uint64_t bytes, wire::Opcode op,
+                                         collective::ElementType type) {
+  Task task = allgather(size, data, bytes);
+  task.shape = reduction_shape(Kind::reduce_scatter, 0, op, type, size * bytes);
+  task.result = result;
+  task.own_offset = rank * bytes;
+  return task;
+}
+/// A reduction of `bytes` bytes at `data` to rank `root`.
+[[nodiscard]] inline Task reduce(std::uint32_t root, std::byte* data, std::byte* result,
+                                 std::uint64_t bytes, wire::Opcode op,
+                                 collective::ElementType type) {
+  Task task = broadcast(root, data, bytes);
+  task.shape = reduction_shape(Kind::reduce, root, op, type, bytes);
+  task.result = result;
+  return task;
+}
+
 /// A call under way. Its owner keeps it, and the memory of its task, until it has finished or the
 /// group has failed.
 class Operation {
 public:
   Operation(Task task, std::uint32_t chunk_bytes, std::uint32_t window_chunks)
-      : shape_(task.shape), data_(task.data), walk_(std::move(task.blocks), chunk_bytes),
+      : shape_(task.shape), data_(task.data), result_(task.result), own_offset_(task.own_offset),
+        walk_(std::move(task.blocks), chunk_bytes),
         windows_(std::max<std::uint64_t>(
             walk_.left() / window_chunks + (walk_.left() % window_chunks != 0 ? 1U : 0U), 1)),
         unfinished_(windows_) {}
@@ -125,12 +174,17 @@ public:
   [[nodiscard]] const CallShape& shape() const { return shape_; }
   [[nodiscard]] std::uint64_t windows() const { return windows_; }
   [[nodiscard]] std::uint64_t windows_done() const { return windows_ - unfinished_; }
+  /// Of a reduction: the worst code of the results that this rank has.
+  [[nodiscard]] wire::ResultCode rc() const { return rc_; }
 
 private:
   friend class Member;
 
   CallShape shape_;
   std::byte* data_;
+  std::byte* result_;
+  std::uint64_t own_offset_;
+  wire::ResultCode rc_ = wire::ResultCode::success;
   ChunkWalk walk_;
   std::uint64_t windows_;
   std::uint64_t opened_ = 0;

@@ -41,6 +41,7 @@ void Member::begin_window(Slot& slot, TimeNs now) {
   Question& question = question_of(slot);
   question.progress_at = now;
   question.lacking = slot.count + 1;
+  arm_pieces(slot, ChunkSet::first(slot.count), now);
   if (!question.armed || question.arm_void || question.calls_roll ||
       elapsed_ns(now, question.armed_at) >= group.collective_timeout_ns / 2) {
     ++statistics_.armed;
@@ -249,6 +250,7 @@ void Member::finish_round(Slot& slot, const wire::Payload& bits, SequenceNumber 
   if (slot.state == WindowState::absent || slot.window != window) {
     return; // complete
   }
+  arm_pieces(slot, holes_in(bits, slot.count), now);
   if (holes != 0 && question.holes % holes_before_roll_call == 0) {
     call_roll(slot, now);
   } else {

@@ -37,7 +37,7 @@ struct NamedChunk {
 
 struct Slot {
   explicit Slot(std::uint64_t first, std::uint32_t window_chunks)
-      : window(first), chunks(window_chunks), kept(window_chunks) {}
+      : window(first), chunks(window_chunks), contributed_to(window_chunks), kept(window_chunks) {}
 
   WindowState state = WindowState::absent;
   std::uint64_t window; ///< the one that is open or full, or the next one
@@ -52,8 +52,14 @@ struct Slot {
   ChunkSet unsent; ///< of its own
   ChunkSet resend; ///< of its own
   bool resend_last_twice = false;
-  std::uint32_t resends = 0;              ///< rounds of them: which tree they take
-  std::uint8_t round = wire::first_round; ///< of the last result with holes
+
+  // Of windows that are reduced (pieces.cpp).
+  std::optional<SequenceNumber> pieces_heard; ///< the newest one that opened pieces under its ids
+  ChunkSet opened_early;                      ///< pieces that it opened before the window was here
+  ChunkSet contributed;                       ///< pieces that this member has contributed to
+  std::vector<SequenceNumber> contributed_to; ///< the sequence of each of these
+  std::uint32_t resends = 0;                  ///< rounds of them: which tree they take
+  std::uint8_t round = wire::first_round;     ///< of the last result with holes
 
   std::unique_ptr<std::byte[]> memory; ///< K chunks; null before the first use
   ChunkSet early;                      ///< chunks in it that wait for the window to open
@@ -96,9 +102,10 @@ struct Question {
   TimeNs retry_at = never;
   std::uint32_t retries = 0; ///< of this window
   std::uint32_t refused = 0;
-  std::uint32_t holes = 0;   ///< results with holes of this window
-  std::uint32_t lacking = 0; ///< holes of the last one of these
-  TimeNs progress_at;        ///< when the window opened, or its holes became fewer
+  std::uint32_t holes = 0;              ///< results with holes of this window
+  std::uint32_t lacking = 0;            ///< holes of the last one of these
+  std::optional<SequenceNumber> pieces; ///< of a window that is reduced: the last one opened
+  TimeNs progress_at;                   ///< when the window opened, or its holes became fewer
   bool calls_roll = false;
 };
 

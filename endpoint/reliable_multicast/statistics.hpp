@@ -28,6 +28,10 @@ namespace tributary::reliable_multicast {
   X(overtaken,         "acknowledgements that lacked chunks which others had overtaken")           \
   X(gaps,              "acknowledgements that lacked chunks after a time without data")            \
   X(by_data,           "windows known to be complete by data of a later one")                      \
+  X(pieces_sent,       "contributions to pieces that are reduced")                                 \
+  X(pieces_resent,     "contributions to pieces that were asked for again")                        \
+  X(results,           "results of own pieces")                                                    \
+  X(wrong_result,      "results that did not include each member once, or of another piece")       \
   X(requests_sent,     "leaf: requests for a result that may be lost")                             \
   X(requests_received, "root: requests for a lost result")                                         \
   X(replayed,          "root: results sent again because a leaf asked")                            \

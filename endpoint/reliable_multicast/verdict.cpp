@@ -34,10 +34,16 @@ Code code_of(const Verdict& verdict) {
 std::uint64_t bits_of(const CallShape& call) {
   return std::uint64_t{static_cast<std::uint8_t>(call.kind)} | (call.root & rank_mask) << 8;
 }
-CallShape call_in(std::uint64_t bits, std::uint64_t bytes) {
+std::uint64_t operands_of(const CallShape& call) {
+  return (call.bytes & (most_call_bytes - 1)) | std::uint64_t{call.op & 0x3FU} << 54 |
+         std::uint64_t{call.type & 0xFU} << 60;
+}
+CallShape call_in(std::uint64_t bits, std::uint64_t operands) {
   return {.kind = static_cast<Kind>(bits & 0xFF),
           .root = static_cast<std::uint32_t>(bits >> 8 & rank_mask),
-          .bytes = bytes};
+          .bytes = operands & (most_call_bytes - 1),
+          .op = static_cast<std::uint8_t>(operands >> 54 & 0x3F),
+          .type = static_cast<std::uint8_t>(operands >> 60)};
 }
 std::uint32_t rank_at(std::uint64_t word, unsigned bit) {
   return static_cast<std::uint32_t>(word >> bit & rank_mask);
@@ -64,8 +70,8 @@ wire::Payload payload_of(const Verdict& verdict) {
     break;
   case Verdict::What::calls_differ:
     payload[0] |= (verdict.rank & rank_mask) << 8;
-    payload[1] = verdict.root_call.bytes;
-    payload[2] = verdict.other_call.bytes;
+    payload[1] = operands_of(verdict.root_call);
+    payload[2] = operands_of(verdict.other_call);
     payload[3] = bits_of(verdict.root_call) | bits_of(verdict.other_call) << 28;
     break;
   case Verdict::What::ended: break;

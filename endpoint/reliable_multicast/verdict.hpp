@@ -10,8 +10,9 @@
 //            28-47  18, 19: the owner of the first chunk that it lacks
 //            48-63  18, 19: how many it lacks
 //   words 1 to 3    16, 17: up to eight ranks, three to a word, 20 bits each, lowest first
-//   word 1   0-63   20: bytes of the root's call
-//   word 2   0-63   20: bytes of the other's
+//   word 1   0-53   20: bytes of the root's call
+//            54-63  20: its opcode (6 bits) and element type (4 bits), of a reduction
+//   word 2   0-63   20: the same of the other's
 //   word 3   0-27   20: kind (8 bits) and root (20 bits) of the root's call; 28-55 of the other's
 #pragma once
 

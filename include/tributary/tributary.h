@@ -640,6 +640,10 @@ struct tributary_multicast_statistics {
   uint64_t overtaken;         /* of these, chunks that others had overtaken */
   uint64_t gaps;              /* of these, after a time without data */
   uint64_t by_data;           /* windows known to be complete by data of a later one */
+  uint64_t pieces_sent;       /* contributions to pieces that are reduced */
+  uint64_t pieces_resent;     /* contributions to pieces that were asked for again */
+  uint64_t results;           /* results of own pieces */
+  uint64_t wrong_result;      /* results that did not include each member once, or of another piece */
   uint64_t requests_sent;     /* leaf: requests for a result that may be lost */
   uint64_t requests_received; /* root: the same */
   uint64_t replayed;          /* root: results sent again on request */

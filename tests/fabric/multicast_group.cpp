@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace tributary::fabric {
 
 namespace {
 
+using collective::ElementType;
 using reliable_multicast::Block;
 using reliable_multicast::Kind;
 using reliable_multicast::Task;
@@ -34,6 +36,40 @@ std::uint64_t number_of(std::uint64_t seed, std::size_t call, std::uint64_t rank
 /// Byte `at` of what a rank sends, whose number is `base`.
 std::byte byte_of(std::uint64_t base, std::uint64_t at) {
   return static_cast<std::byte>(mixed(base + at / 8) >> at % 8 * 8);
+}
+
+/// What a reduction does with two elements. Unsigned ones, so that some are converted for frames.
+struct Reduces {
+  wire::Opcode op;
+  std::uint32_t (*two)(std::uint32_t, std::uint32_t);
+};
+Reduces reduction_of(const MulticastSetup& setup, std::size_t call) {
+  switch (number_of(setup.seed, call, setup.hosts.size() + 1) % 3) {
+  case 0: return {wire::Opcode::int_sum, [](std::uint32_t a, std::uint32_t b) { return a + b; }};
+  case 1:
+    return {wire::Opcode::int_max, [](std::uint32_t a, std::uint32_t b) { return std::max(a, b); }};
+  default: return {wire::Opcode::bit_xor, [](std::uint32_t a, std::uint32_t b) { return a ^ b; }};
+  }
+}
+constexpr std::uint64_t element_bytes = 4;
+
+/// Element `at` of what a rank contributes, whose number is `base`.
+std::uint32_t element_of(std::uint64_t base, std::uint64_t at) {
+  return static_cast<std::uint32_t>(mixed(base + at));
+}
+
+/// A reduction, but for its memory.
+Task reduction_task(const MulticastSetup& setup, std::size_t call, std::uint32_t rank) {
+  const auto size = static_cast<std::uint32_t>(setup.hosts.size());
+  const std::uint64_t elements = setup.lengths[call] / element_bytes;
+  const wire::Opcode op = reduction_of(setup, call).op;
+  if (number_of(setup.seed, call, size) % 2 == 0) {
+    const auto root = static_cast<std::uint32_t>(number_of(setup.seed, call, size + 2) % size);
+    return reliable_multicast::reduce(root, nullptr, nullptr, elements * element_bytes, op,
+                                      ElementType::uint32);
+  }
+  return reliable_multicast::reduce_scatter(
+      size, rank, nullptr, nullptr, elements / size * element_bytes, op, ElementType::uint32);
 }
 
 /// A call, but for its memory.
@@ -67,6 +103,9 @@ reliable_multicast::Parameters parameters_of(const MulticastSetup& setup, std::u
   p.window_chunks = setup.window_chunks;
   p.eager_bytes = setup.eager_bytes;
   p.gap_ns = setup.gap_ns;
+  p.reduces = setup.reduces;
+  p.first_piece = ReductionId{
+      static_cast<std::uint8_t>(setup.parameters.first_id.value + setup.parameters.slots)};
   if (setup.knows_nids) {
     for (const HostIndex host : setup.hosts) {
       p.nids.push_back(Topology::nid(host));
@@ -120,6 +159,7 @@ private:
     std::size_t number = 0;
     std::vector<Block> blocks;
     std::vector<std::byte> data;
+    std::vector<std::byte> result; ///< of a reduction
     std::unique_ptr<reliable_multicast::Operation> operation;
   };
 
@@ -153,11 +193,22 @@ private:
   }
   void begin(TimeNs now) {
     const std::size_t number = begun_++;
-    Task task = task_of(group_.setup_, number);
+    const MulticastSetup& setup = group_.setup_;
+    Task task = setup.reduces ? reduction_task(setup, number, rank()) : task_of(setup, number);
     Call& call = calls_.emplace_back();
     call.number = number;
     call.blocks = task.blocks;
     call.data.assign(task.shape.bytes, std::byte{0xEE});
+    if (setup.reduces) {
+      fill_operands(call);
+      for (const Block& block : call.blocks) {
+        call.result.resize(block.rank == rank() ? block.bytes : call.result.size());
+      }
+      task.data = call.data.data();
+      task.result = call.result.data();
+      start(call, std::move(task), now);
+      return;
+    }
     for (const Block& block : call.blocks) {
       if (block.rank == rank()) {
         const std::uint64_t base = number_of(group_.setup_.seed, number, block.rank);
@@ -167,12 +218,48 @@ private:
       }
     }
     task.data = call.data.data();
+    start(call, std::move(task), now);
+  }
+  void start(Call& call, Task task, TimeNs now) {
     const MulticastSetup& setup = group_.setup_;
     call.operation = std::make_unique<reliable_multicast::Operation>(
         std::move(task), setup.chunk_bytes, setup.window_chunks);
     member_.start(*call.operation, now);
   }
+  void fill_operands(Call& call) const {
+    const std::uint64_t base = number_of(group_.setup_.seed, call.number, rank());
+    for (std::uint64_t at = 0; at < call.data.size() / element_bytes; ++at) {
+      const std::uint32_t element = element_of(base, at);
+      std::memcpy(call.data.data() + at * element_bytes, &element, element_bytes);
+    }
+  }
+  void check_result(const Call& call) {
+    const Reduces reduces = reduction_of(group_.setup_, call.number);
+    for (const Block& block : call.blocks) {
+      const std::uint64_t first = block.offset / element_bytes;
+      for (std::uint64_t at = 0; block.rank == rank() && at < block.bytes / element_bytes; ++at) {
+        std::uint32_t expected = 0;
+        for (std::uint32_t r = 0; r < group_.size(); ++r) {
+          const std::uint32_t element =
+              element_of(number_of(group_.setup_.seed, call.number, r), first + at);
+          expected = r == 0 ? element : reduces.two(expected, element);
+        }
+        std::uint32_t is = 0;
+        std::memcpy(&is, call.result.data() + at * element_bytes, element_bytes);
+        if (is != expected) {
+          group_.fabric_.violation(
+              fmt::format("tree {} rank {} call {} of {} bytes: element {} of its result is wrong",
+                          group_.setup_.tree.value, rank(), call.number, call.data.size(), at));
+          return;
+        }
+      }
+    }
+  }
   void check(const Call& call) {
+    if (group_.setup_.reduces) {
+      check_result(call);
+      return;
+    }
     for (const Block& block : call.blocks) {
       const std::uint64_t base = number_of(group_.setup_.seed, call.number, block.rank);
       for (std::uint64_t at = 0; at < block.bytes; ++at) {

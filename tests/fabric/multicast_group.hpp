@@ -1,5 +1,6 @@
 // A group that multicasts on the virtual fabric: broadcasts and allgathers in shared frames, whose
-// acknowledgements are reductions in a range of the tree's ids. Its members run the product's
+// acknowledgements are reductions in a range of the tree's ids; or one that reduces, to one rank or
+// to each its block, in further ids of that range. Its members run the product's
 // protocol; an application on each makes the same calls, and compares every byte that a call gives
 // it with what the byte's owner sent.
 //
@@ -38,6 +39,10 @@ struct MulticastSetup {
   std::uint64_t straggles_ns = 0;
   /// What all members share; ranks and addresses are filled in.
   collective::GroupParameters parameters{};
+  /// Calls are reductions of 32-bit integers.
+  bool reduces = false;
+  /// Windows in flight; 0: as many as the range has ids. The rest of it is for pieces.
+  std::uint32_t windows = 0;
   std::uint32_t chunk_bytes = 1024;
   std::uint32_t window_chunks = 64;
   std::uint64_t eager_bytes = 64U << 10U;

@@ -143,7 +143,7 @@ MulticastGroup& Run::add_multicasts(const VectorGroup* on, MulticastSetup setup,
     }
   }
   setup.parameters.tree_slots = setup.parameters.slots;
-  setup.parameters.slots = context.ids;
+  setup.parameters.slots = setup.windows == 0 ? context.ids : setup.windows;
   setup.parameters.first_id = context.first;
   MulticastGroup& group =
       *multicasts_.emplace_back(std::make_unique<MulticastGroup>(fabric_, setup));

@@ -445,6 +445,148 @@ RunReport hostile(const RunOptions& options) {
   return run.report();
 }
 
+/// Reductions with results for some: S windows of as many pieces as the second half of the ids has.
+struct OfReductions {
+  MulticastSetup setup;
+  Run::Context context;
+};
+OfReductions reductions_on_tree_of(std::uint32_t slots, std::vector<HostIndex> hosts,
+                                   Random& random) {
+  MulticastSetup setup = on_tree_of(slots, std::move(hosts), random);
+  setup.parameters.payload = 704;
+  setup.parameters.in_switch = true;
+  setup.reduces = true;
+  setup.windows = 1U << random.below(3);
+  setup.window_chunks = slots / 2 / setup.windows - 1;
+  setup.chunk_bytes = 40 + 8 * static_cast<std::uint32_t>(random.below(84));
+  return {std::move(setup), {ReductionId{static_cast<std::uint8_t>(slots / 2)}, slots / 2}};
+}
+
+/// Without faults: one result for each piece, which enters one host, and nobody asks for anything.
+RunReport reductions(const RunOptions& options) {
+  Run run(options, two_level(4, 4));
+  auto [setup, context] = reductions_on_tree_of(64, run.all_hosts(), run.random());
+  setup.lengths = {0, 4, 40, 1000, 70'000, 8, 200'000, 17};
+  const std::size_t size = setup.hosts.size();
+  std::uint64_t entered = 0;
+  run.fabric().observe([&entered, size](const Passage& p) {
+    const FrameReader f(p.bytes);
+    const bool is_result =
+        f.is_multicast() && !f.is_shared() && !f.arm() && f.wanted() && f.count() == size;
+    entered += is_result && p.to.kind == LinkEnd::Kind::host ? 1 : 0;
+  });
+  const MulticastGroup& group = run.add_multicasts(nullptr, setup, context);
+  run.start();
+  run.finish();
+  const Statistics s = group.statistics();
+  run.expect(s.results > 0 && s.pieces_sent == s.results * group.size(),
+             "each member contributed once to each piece");
+  run.expect(entered == s.results,
+             fmt::format("{} results entered hosts, and {} were wanted", entered, s.results));
+  run.expect(s.pieces_resent + s.with_holes + s.retried + s.requests_sent + s.roll_calls == 0,
+             "no member asked for anything");
+  run.expect(s.wrong_result + s.duplicates + s.stale + s.beyond_window + s.misdirected + s.foreign +
+                     s.malformed + s.refused + s.outbox_full ==
+                 0,
+             "nothing was in vain");
+  return run.report();
+}
+
+/// Random fabrics, windows, pieces and faults: every result right.
+RunReport reductions_under_faults(const RunOptions& options) {
+  Random random = Random(options.seed).fork(47);
+  FabricOptions fabric_options;
+  fabric_options.switches.workers = 1 + static_cast<std::uint32_t>(random.below(3));
+  Run run(options,
+          random_network(2 + static_cast<std::uint32_t>(random.below(6)),
+                         6 + static_cast<std::uint32_t>(random.below(16)), 2, random),
+          fabric_options);
+  const std::uint32_t slots = 16U << run.random().below(4);
+  auto [setup, context] =
+      reductions_on_tree_of(slots, run.choose_hosts(3 + run.random().below(12)), run.random());
+  setup.lengths = some_lengths(run.random(), 6, 60'000);
+  setup.in_flight = 1 + run.random().below(4);
+  const MulticastGroup& group = run.add_multicasts(nullptr, setup, context);
+  run.fabric().set_faults(some_faults(run.random()));
+  run.start();
+  run.fabric().run_until([&] { return group.complete(); }, run.fabric().now() + seconds(120));
+  run.finish();
+  return run.report();
+}
+
+/// Beside an allgather on the same tree, as training by shards has them.
+RunReport reductions_beside_allgathers(const RunOptions& options) {
+  Run run(options, two_level(2, 4));
+  Random& random = run.random();
+  VectorSetup vectors = context_groups::on_tree_of(128, run.all_hosts());
+  vectors.parameters.shared = true;
+  vectors.parameters.in_switch = true;
+  vectors.lengths = context_groups::some_lengths(random, 6);
+  const VectorGroup& first = run.add_context(nullptr, vectors, {ReductionId{0}, 32});
+  MulticastSetup gathering = on_tree_of(128, run.all_hosts(), random);
+  gathering.root_rank = vectors.root_rank;
+  gathering.parameters.in_switch = true;
+  gathering.only = Kind::allgather;
+  gathering.lengths = some_lengths(random, 6, 200'000);
+  const MulticastGroup& gathers = run.add_multicasts(&first, gathering, {ReductionId{32}, 4});
+  auto [setup, context] = reductions_on_tree_of(128, run.all_hosts(), random);
+  setup.root_rank = vectors.root_rank;
+  setup.lengths = some_lengths(random, 6, 60'000);
+  const MulticastGroup& group = run.add_multicasts(&first, setup, context);
+  if (random.below(2) == 0) {
+    run.fabric().set_faults({.loss = 0.002, .duplicate = 0.01, .jitter_ns = microseconds(20)});
+  }
+  run.start();
+  run.fabric().run_until([&] { return first.complete() && gathers.complete() && group.complete(); },
+                         run.fabric().now() + seconds(120));
+  run.finish();
+  run.expect(
+      first.statistics().foreign + gathers.statistics().foreign + group.statistics().foreign == 0,
+      "no group gets frames of another");
+  return run.report();
+}
+
+/// Switches lose all their state, and who wants a result, in the middle of it.
+RunReport reductions_switch_restarts(const RunOptions& options) {
+  Run run(options, two_level(3, 3));
+  auto [setup, context] = reductions_on_tree_of(64, run.all_hosts(), run.random());
+  setup.lengths.assign(30, 40'000);
+  const MulticastGroup& group = run.add_multicasts(nullptr, setup, context);
+  run.start();
+  Fabric& fabric = run.fabric();
+  for (int i = 0; i < 3; ++i) {
+    const auto at = static_cast<SwitchIndex>(run.random().below(4));
+    const TimeNs down = fabric.now() + microseconds(run.random().between(20, 3'000));
+    fabric.at(down, [&fabric, at] { fabric.crash(at); });
+    fabric.at(down + milliseconds(run.random().between(1, 40)),
+              [&fabric, at] { fabric.restart(at); });
+  }
+  fabric.run_until([&] { return group.complete(); }, fabric.now() + seconds(60));
+  run.finish();
+  run.expect(fabric.fault_counts().of(Fault::switch_crash) > 0, "switches crashed");
+  return run.report();
+}
+
+/// The tree is rerouted: each host moves at a time of its own.
+RunReport reductions_reroute(const RunOptions& options) {
+  Run run(options, two_level(4, 3));
+  auto [setup, context] = reductions_on_tree_of(64, run.choose_hosts(8), run.random());
+  setup.lengths.assign(20, 40'000);
+  MulticastGroup& group = run.add_multicasts(nullptr, setup, context);
+  const TreeNumber tree = run.add_tree_like(group);
+  run.start();
+  Fabric& fabric = run.fabric();
+  for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+    const std::uint64_t in = run.random().between(microseconds(50), milliseconds(3));
+    group.move(rank, fabric.now() + in, tree);
+    fabric.poke(setup.hosts[rank]);
+  }
+  fabric.set_faults({.loss = 0.002, .jitter_ns = microseconds(10)});
+  fabric.run_until([&] { return group.complete(); }, fabric.now() + seconds(120));
+  run.finish();
+  return run.report();
+}
+
 /// How long one call of 8 MiB takes among eight hosts on links of 10 Gb/s.
 constexpr std::uint64_t timed_bytes = 8U << 20U;
 std::uint64_t time_of(Run& run, Kind kind, double loss) {
@@ -503,6 +645,16 @@ constexpr std::array scenarios = {
     Scenario{"multicasts_straggler", "a member that is late costs nothing but time", straggler, 10},
     Scenario{"multicasts_dead_member", "a host dies: all others know which", dead_member, 10},
     Scenario{"multicasts_hostile", "a member forges chunks and acknowledgements", hostile, 30},
+    Scenario{"multicast_reductions", "results for one member: each enters one host", reductions,
+             10},
+    Scenario{"multicast_reductions_under_faults", "results for one member: every one right",
+             reductions_under_faults, 60},
+    Scenario{"multicast_reductions_beside_allgathers", "reduce-scatter and allgather on one tree",
+             reductions_beside_allgathers, 20},
+    Scenario{"multicast_reductions_switch_restarts", "switches forget who wants a result",
+             reductions_switch_restarts, 12},
+    Scenario{"multicast_reductions_reroute", "each host moves to another tree on its own time",
+             reductions_reroute, 12},
     Scenario{"multicasts_fill_links", "0.9 of the link's payload rate; 0.8 of that with 1e-4 lost",
              fill_links, 2},
 };
