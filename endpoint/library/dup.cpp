@@ -50,8 +50,8 @@ constexpr int most_trees_awaited = 8;
 
 class Dup {
 public:
-  Dup(Loop::Lock& lock, tributary_group& parent)
-      : lock_(lock), parent_(parent), host_(*parent.host) {}
+  Dup(Loop::Lock& lock, tributary_group& parent, contexts::RangeSize size)
+      : lock_(lock), parent_(parent), host_(*parent.host), size_(size) {}
 
   /// Returns a code of the C API; with TRIBUTARY_OK there is a context, which the host has taken.
   [[nodiscard]] int agree();
@@ -77,6 +77,7 @@ private:
   Loop::Lock& lock_;
   tributary_group& parent_;
   tributary_host& host_;
+  contexts::RangeSize size_;
   Outcome outcome_;
 };
 
@@ -130,8 +131,7 @@ int Dup::agree_once() {
         parent_.tree->nodes, parent_.tree->name, {}, parent_.tree->parameters.cookie});
     parent_.parent.emplace(parent_.tree->nodes, identity.identity());
   }
-  Agreement agreement(library::HostContexts::process,
-                      parent_.parent->next(contexts::RangeSize::full, false));
+  Agreement agreement(library::HostContexts::process, parent_.parent->next(size_, false));
   const auto end = [&] {
     outcome_ = agreement.outcome();
     parent_.parent->learn(outcome_.page, outcome_.context.has_value());
@@ -230,14 +230,17 @@ void require_possible(const tributary_group& parent) {
 }
 
 int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& times,
-             tributary_group** child, bool for_multicasts = false) {
-  Dup made(lock, parent);
+             tributary_group** child, std::optional<library::Lane> lane = {}) {
+  // Reductions with results for some have an id for each piece in flight.
+  Dup made(lock, parent,
+           lane == library::Lane::reduction ? contexts::RangeSize::half
+                                            : contexts::RangeSize::full);
   if (const int code = made.agree(); code != TRIBUTARY_OK) {
     return code;
   }
   tributary_host& host = *parent.host;
   try {
-    *child = &host.add(lock, made.context(), times, for_multicasts);
+    *child = &host.add(lock, made.context(), times, lane);
   } catch (...) {
     host.contexts().release(made.context());
     throw;
@@ -247,9 +250,10 @@ int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& t
 
 } // namespace
 
-int library::make_context(Loop::Lock& lock, tributary_group& parent, tributary_group** child) {
+int library::make_context(Loop::Lock& lock, tributary_group& parent, Lane lane,
+                          tributary_group** child) {
   require_possible(parent);
-  return make_dup(lock, parent, times_of(parent, nullptr), child, true);
+  return make_dup(lock, parent, times_of(parent, nullptr), child, lane);
 }
 
 int tributary_group_dup(tributary_group* parent, const tributary_group_options* options,

@@ -1,7 +1,6 @@
 #include "endpoint/library/group.hpp"
 
 #include "endpoint/library/host.hpp"
-#include "endpoint/library/multicast_parameters.hpp"
 #include "lib/link/link_error.hpp"
 #include "lib/net/steady_clock.hpp"
 
@@ -42,13 +41,20 @@ tributary_group::tributary_group(tributary_host& on,
     : host(&on), member(parameters), pipeline(member), tree(std::move(on_tree)),
       moved_at(tributary::net::steady_now()) {}
 
-void tributary_group::begin_multicasts() {
-  multicast.emplace(tributary::library::multicast_parameters(member.parameters()));
+void tributary_group::begin_lane(tributary::library::Lane of) {
+  lane = of;
+  multicast.emplace(*tributary::library::lane_parameters(member.parameters(), of));
 }
 
 void tributary_group::move_multicasts(TimeNs now) {
-  if (multicast) {
-    multicast->move_to(tributary::library::multicast_parameters(member.parameters()).group, now);
+  if (!multicast) {
+    return;
+  }
+  if (const auto p = tributary::library::lane_parameters(member.parameters(), lane)) {
+    multicast->move_to(p->group, now);
+  } else { // the new trees cannot do it
+    using tributary::reliable_multicast::Verdict;
+    multicast->fail({.what = Verdict::What::ended, .missing = {}}, now);
   }
 }
 

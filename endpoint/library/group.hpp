@@ -5,11 +5,14 @@
 #include "endpoint/collective/vector_pipeline.hpp"
 #include "endpoint/contexts/context.hpp"
 #include "endpoint/engine/protocol.hpp"
+#include "endpoint/library/multicast_parameters.hpp"
 #include "endpoint/library/owned_list.hpp"
 #include "endpoint/library/shared_tree.hpp"
 #include "endpoint/reliable_multicast/member.hpp"
 #include "tributary/tributary.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,8 +57,8 @@ struct tributary_group final : tributary::engine::Protocol {
   /// Throws LinkError where the link does not support frames of that length.
   void send(tributary::engine::Outlet& outlet) override;
 
-  /// It is the group of another one's multicasts from now on: its ids are acknowledgements'.
-  void begin_multicasts();
+  /// It is the group of another one's calls with windows from now on: its ids are for them.
+  void begin_lane(tributary::library::Lane of);
   /// Follows `member` to other trees.
   void move_multicasts(tributary::TimeNs now);
   /// Ends the group.
@@ -67,12 +70,19 @@ struct tributary_group final : tributary::engine::Protocol {
   tributary_host* host;
   tributary::collective::Member member;
   tributary::collective::VectorPipeline pipeline;
-  /// In the group of another one's multicasts, which has no other operations.
+  /// In the group of another one's multicasts, or of its reductions with results for some, which
+  /// has no other operations.
   std::optional<tributary::reliable_multicast::Member> multicast;
-  /// The group of its own multicasts: null before the first one, and where the members reduce
-  /// instead.
-  tributary_group* multicasts_by = nullptr;
-  bool reduces_instead = false; ///< the members have no ids for acknowledgements
+  tributary::library::Lane lane = tributary::library::Lane::multicast; ///< which of them
+  /// The group of its own calls with windows.
+  struct Windowed {
+    tributary_group* by = nullptr; ///< null before the first one, and where members reduce instead
+    bool reduces_instead = false;  ///< the members have no ids for it
+  };
+  std::array<Windowed, tributary::library::lanes> windowed{}; ///< by lane
+  [[nodiscard]] Windowed& windowed_in(tributary::library::Lane of) {
+    return windowed[static_cast<std::size_t>(of)];
+  }
   tributary::library::OwnedList<tributary_request> requests;
   std::shared_ptr<tributary::library::SharedTree> tree;
   /// Its ids in the host's table: of dups, and of a group that has dups.

@@ -483,18 +483,17 @@ void tributary_host::require_frames(const char* what) const {
 /// Makes room for frames as long as the group's, and for the windows of all groups.
 void tributary_host::make_room_for(tributary::engine::Loop::Lock& lock,
                                    tributary::collective::GroupParameters& group,
-                                   bool for_multicasts) {
-  if (!group.is_wide() && !for_multicasts) {
+                                   std::optional<tributary::library::Lane> lane) {
+  if (!group.is_wide() && !lane) {
     return;
   }
-  using tributary::library::multicast_parameters;
   using tributary::library::receive_bytes;
-  const std::size_t payload =
-      for_multicasts ? multicast_parameters(group).chunk_bytes : group.payload;
+  const auto of_lane = lane ? tributary::library::lane_parameters(group, *lane) : std::nullopt;
+  const std::size_t payload = of_lane ? of_lane->chunk_bytes : group.payload;
   const auto frame = static_cast<std::uint32_t>(wire::wide_header_bytes + payload);
   tributary::link::Port& port = loop_.port();
   std::size_t wanted = receive_bytes(group);
-  wanted += for_multicasts ? receive_bytes(multicast_parameters(group)) : 0;
+  wanted += of_lane ? receive_bytes(*of_lane) : 0;
   for (const auto& other : groups_) {
     wanted += receive_bytes(other->member.parameters());
     wanted += other->multicast ? receive_bytes(other->multicast->parameters()) : 0;
@@ -540,14 +539,14 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
                                      const tributary::contexts::Context& context,
                                      const tributary::collective::GroupParameters& times,
-                                     bool for_multicasts) {
+                                     std::optional<tributary::library::Lane> lane) {
   const auto tree = contexts_.find(context.tree);
   if (tree == nullptr) { // the group has ended, and the manager's news of it has been taken
     throw std::logic_error("the tree of the new group is not known to this host");
   }
   const auto parameters =
       tributary::library::parameters_of_context(tree->parameters, context, times);
-  tributary_group& added = add(lock, parameters, tree, for_multicasts);
+  tributary_group& added = add(lock, parameters, tree, lane);
   added.context = context;
   added.is_dup = true;
   if (contexts_.table().is_over(context)) {
@@ -561,16 +560,19 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
 tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
                                      tributary::collective::GroupParameters parameters,
                                      std::shared_ptr<tributary::library::SharedTree> tree,
-                                     bool for_multicasts) {
+                                     std::optional<tributary::library::Lane> lane) {
   if (const std::string fault = fault_of(parameters); !fault.empty()) {
     throw std::invalid_argument(fault);
+  }
+  if (lane && !tributary::library::lane_parameters(parameters, *lane)) {
+    lane.reset(); // its caller gives it up
   }
   if (!tree->is_kept) {
     require_frames("operations");
     free_ids(parameters);
     try {
       throw_if_in_use(parameters, nullptr);
-      make_room_for(lock, parameters, for_multicasts);
+      make_room_for(lock, parameters, lane);
     } catch (...) {
       listen_to_rest(parameters);
       throw;
@@ -578,8 +580,8 @@ tributary_group& tributary_host::add(tributary::engine::Loop::Lock& lock,
   }
   groups_.push_back(std::make_unique<tributary_group>(*this, parameters, std::move(tree)));
   tributary_group& added = *groups_.back();
-  if (for_multicasts) {
-    added.begin_multicasts();
+  if (lane) {
+    added.begin_lane(*lane);
   }
   loop_.engine().add(added);
   claim(added);

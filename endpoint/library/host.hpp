@@ -74,11 +74,12 @@ struct tributary_host {
                        std::optional<tributary::library::NamedGroup> named = {},
                        bool is_kept = false);
   /// A dup's group, on the tree of the context, which the caller has taken. `times`: parameters of
-  /// its protocol. `for_multicasts`: it is the group of another one's multicasts.
+  /// its protocol. `lane`: it is the group of another one's calls with windows, if the context will
+  /// do.
   tributary_group& add(tributary::engine::Loop::Lock& lock,
                        const tributary::contexts::Context& context,
                        const tributary::collective::GroupParameters& times,
-                       bool for_multicasts = false);
+                       std::optional<tributary::library::Lane> lane = {});
   void remove(tributary_group& group);
   /// A group with a range of a tree's ids is left: nothing is sent, and it is gone, but a root
   /// answers requests until the ids are given out again.
@@ -154,7 +155,7 @@ private:
   tributary_group& add(tributary::engine::Loop::Lock& lock,
                        tributary::collective::GroupParameters parameters,
                        std::shared_ptr<tributary::library::SharedTree> tree,
-                       bool for_multicasts = false);
+                       std::optional<tributary::library::Lane> lane = {});
   /// Claims the ids that the group has state of, except those that others have claimed.
   void claim(tributary_group& group);
   /// Keeps early frames of a tree whose ids are divided from now on, unless this host is its root.
@@ -171,7 +172,8 @@ private:
   /// Enlarges the link's buffers for wide frames, and sets `window` to what they hold. Throws
   /// std::invalid_argument where the link does not support frames of that length.
   void make_room_for(tributary::engine::Loop::Lock& lock,
-                     tributary::collective::GroupParameters& group, bool for_multicasts);
+                     tributary::collective::GroupParameters& group,
+                     std::optional<tributary::library::Lane> lane);
   /// Throws std::invalid_argument if the host receives no frames.
   void require_frames(const char* what) const;
   /// Moves groups to the trees that the manager gave them. A group whose new tree another group of

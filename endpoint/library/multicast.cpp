@@ -5,6 +5,7 @@
 #include "endpoint/library/host.hpp"
 #include "endpoint/library/multicast_parameters.hpp"
 #include "endpoint/library/operations.hpp"
+#include "endpoint/library/operators.hpp"
 #include "lib/net/steady_clock.hpp"
 
 #include <fmt/format.h>
@@ -24,9 +25,19 @@ using reliable_multicast::Verdict;
 namespace {
 
 std::string call_text(const CallShape& call) {
-  return call.kind == Kind::broadcast
-             ? fmt::format("a broadcast of {} bytes from rank {}", call.bytes, call.root)
-             : fmt::format("an allgather of {} bytes", call.bytes);
+  const auto reduced = [&] {
+    return fmt::format("{} bytes of {} by {}", call.bytes,
+                       type_name(static_cast<collective::ElementType>(call.type)),
+                       name_of(static_cast<wire::Opcode>(call.op)));
+  };
+  switch (call.kind) {
+  case Kind::broadcast:
+    return fmt::format("a broadcast of {} bytes from rank {}", call.bytes, call.root);
+  case Kind::allgather: return fmt::format("an allgather of {} bytes", call.bytes);
+  case Kind::reduce_scatter: return fmt::format("a reduce-scatter of {}", reduced());
+  case Kind::reduce: return fmt::format("a reduction of {} to rank {}", reduced(), call.root);
+  }
+  return "a call that does not exist";
 }
 
 std::string verdict_text(const Verdict& verdict, const tributary_group& by) {
@@ -35,6 +46,9 @@ std::string verdict_text(const Verdict& verdict, const tributary_group& by) {
     return fmt::format("{} {} not acknowledge", ranks_text(verdict.missing, &by),
                        verdict.missing.count == 1 ? "does" : "do");
   case Verdict::What::lacks_chunks:
+    if (by.lane == Lane::reduction) {
+      return fmt::format("rank {} lacks {} results", verdict.rank, verdict.chunks);
+    }
     return fmt::format("rank {} lacks {} chunks, the first of them from rank {}", verdict.rank,
                        verdict.chunks, verdict.owner);
   case Verdict::What::calls_differ:
@@ -81,25 +95,27 @@ std::string multicast_failure_text(const tributary_group& by) {
              : fmt::format("{} within the member time-out of {:.1f} s", text, seconds_of(limit));
 }
 
-std::string multicast_text(const tributary_group& group, TimeNs now) {
-  if (group.multicasts_by == nullptr) {
-    return "";
-  }
-  const tributary_group& by = *group.multicasts_by;
+namespace {
+
+std::string lane_text(const tributary_group& by, TimeNs now) {
+  const bool reduces = by.lane == Lane::reduction;
   const reliable_multicast::Member& member = *by.multicast;
   std::string text;
   const auto out = std::back_inserter(text);
   if (member.failure()) {
-    fmt::format_to(out, "  multicasts have ended: {}\n", multicast_failure_text(by));
+    fmt::format_to(out, "  {} have ended: {}\n", reduces ? "reduce-scatters" : "multicasts",
+                   multicast_failure_text(by));
     return text;
   }
   const reliable_multicast::Status status = member.status();
   if (status.state == reliable_multicast::WindowState::absent) {
     return text;
   }
-  fmt::format_to(out, "  multicast window {}, for {:.3f} s: ", status.window,
-                 seconds_of(elapsed_ns(now, status.since)));
-  if (status.missing > 0) {
+  fmt::format_to(out, "  {} window {}, for {:.3f} s: ", reduces ? "reduce-scatter" : "multicast",
+                 status.window, seconds_of(elapsed_ns(now, status.since)));
+  if (status.missing > 0 && reduces) {
+    fmt::format_to(out, "{} results are not here", status.missing);
+  } else if (status.missing > 0) {
     fmt::format_to(out, "{} chunks are not here, the first of them from rank {}", status.missing,
                    status.owner);
   } else {
@@ -115,44 +131,71 @@ std::string multicast_text(const tributary_group& group, TimeNs now) {
   return text;
 }
 
-int multicasts_of(Loop::Lock& lock, tributary_group& group, tributary_group*& by) {
-  by = group.multicasts_by;
-  if (by != nullptr || group.reduces_instead) {
+} // namespace
+
+std::string multicast_text(const tributary_group& group, TimeNs now) {
+  std::string text;
+  for (const tributary_group::Windowed& each : group.windowed) {
+    text += each.by == nullptr ? "" : lane_text(*each.by, now);
+  }
+  return text;
+}
+
+int lane_of(Loop::Lock& lock, tributary_group& group, Lane lane, tributary_group*& by) {
+  tributary_group::Windowed& windowed = group.windowed_in(lane);
+  by = windowed.by;
+  if (by != nullptr || windowed.reduces_instead) {
     return TRIBUTARY_OK;
   }
   const collective::GroupParameters& own = group.member.parameters();
-  if (!own.shared || own.size == 1 || group.tree->is_range) {
-    group.reduces_instead = true;
+  const bool can = own.shared && own.size > 1 && !group.tree->is_range &&
+                   (lane == Lane::multicast || (own.in_switch && own.is_wide() && !own.twin));
+  if (!can) {
+    windowed.reduces_instead = true;
     return TRIBUTARY_OK;
   }
   tributary_group* child = nullptr;
-  const int code = make_context(lock, group, &child);
-  // All members have the same outcome of the agreement, and the same tree.
+  const int code = make_context(lock, group, lane, &child);
+  // All members have the same outcome of the agreement, and the same tree, which may be a further
+  // one of these members that cannot do it.
   if (code == TRIBUTARY_ERR_FULL) {
-    group.reduces_instead = true;
+    windowed.reduces_instead = true;
     return TRIBUTARY_OK;
   }
   if (code != TRIBUTARY_OK) {
     return code;
   }
-  if (!child->member.parameters().shared) { // a further tree of these members
+  if (!child->multicast) {
     group.host->leave_context(*child);
-    group.reduces_instead = true;
+    windowed.reduces_instead = true;
     return TRIBUTARY_OK;
   }
-  group.multicasts_by = by = child;
+  windowed.by = by = child;
   return TRIBUTARY_OK;
 }
 
-int run_shared(Loop::Lock& lock, tributary_group& group, SharedCall call) {
+int conclude_shared(const Operation& operation, tributary_result* result) {
+  if (result != nullptr) {
+    *result = {.code = static_cast<int>(operation.rc()), .first_nid = 0, .offending_nid = 0};
+  }
+  return TRIBUTARY_OK;
+}
+
+int run_shared(Loop::Lock& lock, tributary_group& group, SharedCall call,
+               tributary_result* result) {
   require_ids(group);
+  if (result != nullptr) {
+    *result = {};
+  }
   tributary_host& host = *group.host;
   tributary_group* by = nullptr;
-  if (const int code = multicasts_of(lock, group, by); code != TRIBUTARY_OK) {
-    return code;
+  if (call.may_have_windows) {
+    if (const int code = lane_of(lock, group, call.lane, by); code != TRIBUTARY_OK) {
+      return code;
+    }
   }
   if (by == nullptr) {
-    const int code = run_task(lock, group, call.reduction(), nullptr);
+    const int code = run_task(lock, group, call.reduction(), result);
     if (code == TRIBUTARY_OK && call.unpack) {
       call.unpack();
     }
@@ -169,7 +212,7 @@ int run_shared(Loop::Lock& lock, tributary_group& group, SharedCall call) {
   host.start(*by, operation);
   host.loop().wait_through(
       lock, [&] { return operation.finished() || by->has_failed(); }, wait_for(operation));
-  return operation.finished() ? static_cast<int>(TRIBUTARY_OK) : answer_of_ended(*by);
+  return operation.finished() ? conclude_shared(operation, result) : answer_of_ended(*by);
 }
 
 int start_shared(Loop::Lock& lock, tributary_group& group, SharedCall call,
@@ -177,8 +220,10 @@ int start_shared(Loop::Lock& lock, tributary_group& group, SharedCall call,
   require_ids(group);
   tributary_host& host = *group.host;
   tributary_group* by = nullptr;
-  if (const int code = multicasts_of(lock, group, by); code != TRIBUTARY_OK) {
-    return code;
+  if (call.may_have_windows) {
+    if (const int code = lane_of(lock, group, call.lane, by); code != TRIBUTARY_OK) {
+      return code;
+    }
   }
   host.loop().throw_if_broken();
   if (by == nullptr) {
@@ -202,21 +247,23 @@ int start_shared(Loop::Lock& lock, tributary_group& group, SharedCall call,
   return TRIBUTARY_OK;
 }
 
-void leave_multicasts(Loop::Lock& lock, tributary_group& group) {
-  if (group.multicasts_by == nullptr) {
-    return;
+void leave_lanes(Loop::Lock& lock, tributary_group& group) {
+  for (tributary_group::Windowed& each : group.windowed) {
+    if (each.by == nullptr) {
+      continue;
+    }
+    tributary_group& by = *std::exchange(each.by, nullptr);
+    tributary_host& host = *group.host;
+    const std::uint64_t limit = by.member.parameters().leave_timeout_ns;
+    host.loop().engine().wake(by);
+    static_cast<void>(guarded(host.last_error, [&] {
+      static_cast<void>(host.loop().wait_until(
+          lock, [&] { return by.has_failed() || by.multicast->is_complete(); },
+          net::steady_now() + limit));
+      return static_cast<int>(TRIBUTARY_OK);
+    }));
+    host.leave_context(by);
   }
-  tributary_group& by = *std::exchange(group.multicasts_by, nullptr);
-  tributary_host& host = *group.host;
-  const std::uint64_t limit = by.member.parameters().leave_timeout_ns;
-  host.loop().engine().wake(by);
-  static_cast<void>(guarded(host.last_error, [&] {
-    static_cast<void>(host.loop().wait_until(
-        lock, [&] { return by.has_failed() || by.multicast->is_complete(); },
-        net::steady_now() + limit));
-    return static_cast<int>(TRIBUTARY_OK);
-  }));
-  host.leave_context(by);
 }
 
 } // namespace tributary::library

@@ -1,13 +1,15 @@
-// How the group of another one's multicasts is set up: the same at all members, for it follows from
-// the parameters of a context, which all have.
+// How the group of another one's multicasts is set up, and that of its reductions with results for
+// some: the same at all members, for it follows from the parameters of a context, which all have.
 #pragma once
 
 #include "endpoint/reliable_multicast/parameters.hpp"
+#include "tributary/wire/arm_set.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tributary::library {
 
@@ -20,6 +22,11 @@ inline constexpr std::uint32_t most_chunks_outstanding = 256;
 /// Chunks of a group without wide frames: every link carries them.
 inline constexpr std::uint32_t narrow_chunk_bytes = 1'024;
 
+/// The collectives of a group that have windows (endpoint/reliable_multicast), each with a context
+/// of its own.
+enum class Lane : std::uint8_t { multicast, reduction };
+inline constexpr std::size_t lanes = 2;
+
 /// `context`: a range of ids of a tree that is shared.
 [[nodiscard]] inline reliable_multicast::Parameters
 multicast_parameters(const collective::GroupParameters& context) {
@@ -30,6 +37,35 @@ multicast_parameters(const collective::GroupParameters& context) {
   p.window_chunks =
       std::min(most_chunks_outstanding / p.group.slots, reliable_multicast::most_window_chunks);
   return p;
+}
+
+/// `context`: a range of ids of a tree with in-switch results and wide frames. Some are for
+/// acknowledgements, the rest for pieces; nullopt if it is too short.
+[[nodiscard]] inline std::optional<reliable_multicast::Parameters>
+reduction_parameters(const collective::GroupParameters& context) {
+  reliable_multicast::Parameters p{.group = context, .nids = {}};
+  const std::uint32_t windows = std::min(std::bit_floor(context.slots / 2), most_windows);
+  if (windows == 0) {
+    return std::nullopt;
+  }
+  p.group.slots = windows;
+  p.group.window = windows;
+  p.group.tree_slots = context.ids_of_tree();
+  p.chunk_bytes = context.payload;
+  p.window_chunks = std::min(context.slots / windows - 1, wire::most_armed_at_once);
+  p.reduces = true;
+  p.first_piece = ReductionId{static_cast<std::uint8_t>(context.first_id.value + windows)};
+  return fault_of(p).empty() ? std::optional(p) : std::nullopt;
+}
+
+/// Of either lane; nullopt if the context will not do.
+[[nodiscard]] inline std::optional<reliable_multicast::Parameters>
+lane_parameters(const collective::GroupParameters& context, Lane lane) {
+  if (!context.shared) {
+    return std::nullopt;
+  }
+  return lane == Lane::multicast ? std::optional(multicast_parameters(context))
+                                 : reduction_parameters(context);
 }
 
 /// Bytes of received frames that may wait: what all senders may have outstanding, with the kernel's

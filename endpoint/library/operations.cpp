@@ -28,6 +28,7 @@ using tributary::engine::Loop;
 using tributary::library::fail;
 using tributary::library::guarded;
 using tributary::library::require;
+namespace collective = tributary::collective;
 namespace library = tributary::library;
 namespace reliable_multicast = tributary::reliable_multicast;
 namespace wire = tributary::wire;
@@ -264,6 +265,45 @@ library::SharedCall allgather(const tributary_group& group, const void* in, void
   return call;
 }
 
+/// A reduce-scatter by reduction makes all blocks at all members, in memory of its own.
+library::SharedCall reduce_scatter(const tributary_group& group, const void* in, void* out,
+                                   std::size_t count, int type, int op) {
+  const collective::GroupParameters& members = group.member.parameters();
+  const auto element_type = library::element_type(type);
+  require(element_type.has_value(), "the type is not in enum tributary_type");
+  require_possible(count, *element_type);
+  require(count <= std::numeric_limits<std::size_t>::max() / members.size,
+          "no buffer has that many elements for each member; is the count a negative number?");
+  const VectorTask all = reduction(group, in, nullptr, count * members.size, type, op, false);
+  require(count == 0 || out != nullptr, "out is NULL though there are elements");
+  const std::size_t bytes = count * bytes_of(all.type);
+  const auto from = reinterpret_cast<std::uintptr_t>(in);
+  const auto to = reinterpret_cast<std::uintptr_t>(out);
+  require(bytes == 0 || from >= to + bytes || from + bytes * members.size <= to,
+          "in and out overlap; give two buffers that do not overlap");
+  auto* const data = static_cast<std::byte*>(const_cast<void*>(in)); // it is only read
+  auto* const result = static_cast<std::byte*>(out);
+  library::SharedCall call;
+  call.lane = library::Lane::reduction;
+  const bool is_widened = wire::is_flt_sum(all.op) && bytes_of(all.type) == 2;
+  call.may_have_windows = reliable_multicast::can_reduce(all.op, all.type) && !is_widened;
+  call.multicast = reliable_multicast::reduce_scatter(members.size, members.rank, data, result,
+                                                      bytes, all.op, all.type);
+  const auto everything = std::make_shared<std::vector<std::byte>>();
+  call.reduction = [=] {
+    everything->resize(all.elements * bytes_of(all.type));
+    VectorTask task = all;
+    task.out = everything->data();
+    return task;
+  };
+  call.unpack = [=, rank = members.rank] {
+    if (bytes > 0) {
+      std::memcpy(result, everything->data() + rank * bytes, bytes);
+    }
+  };
+  return call;
+}
+
 bool keeps(const tributary_group& group, std::uint32_t to_rank) {
   require(to_rank < group.member.parameters().size, "to_rank is not below the group's size");
   return group.member.parameters().rank == to_rank;
@@ -350,13 +390,14 @@ int start(tributary_group* group, MakeTask&& make_task, tributary_request** requ
 }
 
 /// Runs, or begins, the call of `make_call`.
-template <typename MakeCall> int run_call(tributary_group* group, MakeCall&& make_call) {
+template <typename MakeCall>
+int run_call(tributary_group* group, MakeCall&& make_call, tributary_result* result = nullptr) {
   if (group == nullptr) {
     return library::no_host("the group");
   }
   return guarded(group->host->last_error, [&] {
     auto lock = group->host->loop().lock();
-    return library::run_shared(lock, *group, make_call());
+    return library::run_shared(lock, *group, make_call(), result);
   });
 }
 
@@ -387,10 +428,10 @@ int release(tributary_request** request, tributary_result* result) {
     if (result != nullptr) {
       *result = {};
     }
-    if (!done) {
-      code = fail(group.host->last_error, library::multicast_failure_code(*finished->by),
-                  library::multicast_failure_text(*finished->by));
-    }
+    code = done ? library::conclude_shared(
+                      std::get<tributary_request::Multicast>(finished->operation), result)
+                : fail(group.host->last_error, library::multicast_failure_code(*finished->by),
+                       library::multicast_failure_text(*finished->by));
   } else if (done) {
     code = conclude(*reduction, group.host->last_error, result);
   } else {
@@ -448,6 +489,18 @@ int tributary_reduce_start(tributary_group* group, const void* in, void* out, si
   return start(
       group, [&] { return reduction(*group, in, out, count, type, op, keeps(*group, to_rank)); },
       request);
+}
+
+int tributary_reduce_scatter(tributary_group* group, const void* in, void* out, size_t count,
+                             int type, int op, tributary_result* result) {
+  return run_call(
+      group, [&] { return reduce_scatter(*group, in, out, count, type, op); }, result);
+}
+
+int tributary_reduce_scatter_start(tributary_group* group, const void* in, void* out, size_t count,
+                                   int type, int op, tributary_request** request) {
+  return start_call(
+      group, [&] { return reduce_scatter(*group, in, out, count, type, op); }, request);
 }
 
 int tributary_broadcast(tributary_group* group, void* buffer, size_t count, int type,

@@ -225,10 +225,12 @@ int tributary_abandon(tributary_group* group) {
                          tributary::net::steady_now());
       group->pipeline.abandon();
       host.loop().send(*group);
-      if (group->multicasts_by != nullptr) {
-        group->multicasts_by->is_abandoned = true;
-        group->multicasts_by->fail(*group->member.failure(), tributary::net::steady_now());
-        host.loop().send(*group->multicasts_by);
+      for (const tributary_group::Windowed& each : group->windowed) {
+        if (each.by != nullptr) {
+          each.by->is_abandoned = true;
+          each.by->fail(*group->member.failure(), tributary::net::steady_now());
+          host.loop().send(*each.by);
+        }
       }
     }
     return static_cast<int>(TRIBUTARY_OK);
@@ -247,10 +249,12 @@ int tributary_leave(tributary_group* group) {
                 fmt::format("{} requests of the group are outstanding; wait for them first",
                             group->requests.size()));
   }
-  if (ended && group->multicasts_by != nullptr) {
-    group->multicasts_by->fail(*group->member.failure(), tributary::net::steady_now());
+  for (const tributary_group::Windowed& each : group->windowed) {
+    if (ended && each.by != nullptr) {
+      each.by->fail(*group->member.failure(), tributary::net::steady_now());
+    }
   }
-  library::leave_multicasts(lock, *group);
+  library::leave_lanes(lock, *group);
   if (group->is_context()) {
     host.leave_context(*group);
     return TRIBUTARY_OK;
@@ -349,12 +353,14 @@ int tributary_get_multicast_statistics(const tributary_group* group,
     return fail(group->host->last_error, TRIBUTARY_ERR_ARGUMENT, "the statistics are NULL");
   }
   const auto lock = group->host->loop().lock();
-  const reliable_multicast::Statistics s = group->multicasts_by == nullptr
-                                               ? reliable_multicast::Statistics{}
-                                               : group->multicasts_by->multicast->statistics();
-#define TRIBUTARY_X(name, text) out->name = s.name;
-  TRIBUTARY_MULTICAST_COUNTERS(TRIBUTARY_X)
+  *out = {};
+  for (const tributary_group::Windowed& each : group->windowed) {
+    const reliable_multicast::Statistics s =
+        each.by == nullptr ? reliable_multicast::Statistics{} : each.by->multicast->statistics();
+#define TRIBUTARY_X(name, text) out->name += s.name;
+    TRIBUTARY_MULTICAST_COUNTERS(TRIBUTARY_X)
 #undef TRIBUTARY_X
+  }
   return TRIBUTARY_OK;
 }
 

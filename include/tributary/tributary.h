@@ -529,6 +529,22 @@ TRIBUTARY_API int tributary_reduce_start(struct tributary_group* group, const vo
                                          size_t count, int type, int op, uint32_t to_rank,
                                          struct tributary_request** request);
 
+/* in has a block of count elements for each rank, in the order of the ranks; out gets the reduced
+ * block of this rank. in and out must not overlap.
+ *
+ * In a group on shared trees that have in-switch results and wide frames (payload), each block's
+ * results go to its own rank alone, in windows as those of an allgather: both links of a host then
+ * carry what they must and no more. The first one of a group, also a started one, waits for all
+ * members, which agree on ids for it as for a dup, up to half of those of a tree. Elsewhere, for
+ * 16-bit sums, and for tuples and reproducible sums, every member gets all blocks and keeps its
+ * own: the results are the same. */
+TRIBUTARY_API int tributary_reduce_scatter(struct tributary_group* group, const void* in, void* out,
+                                           size_t count, int type, int op,
+                                           struct tributary_result* result);
+TRIBUTARY_API int tributary_reduce_scatter_start(struct tributary_group* group, const void* in,
+                                                 void* out, size_t count, int type, int op,
+                                                 struct tributary_request** request);
+
 /* buffer is read at from_rank and written elsewhere. Any type.
  *
  * Broadcasts and allgathers of a group on shared trees multicast their data, and the network
@@ -618,7 +634,8 @@ struct tributary_statistics {
 TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
                                            struct tributary_statistics* statistics);
 
-/* Of the group's multicasts; all 0 before the first one, and where members reduce instead. */
+/* Of the group's broadcasts, allgathers and reduce-scatters with windows; all 0 before the first one,
+ * and where members reduce everything instead. */
 struct tributary_multicast_statistics {
   uint64_t operations;        /* calls begun */
   uint64_t windows;           /* windows complete at all members */
@@ -643,8 +660,8 @@ struct tributary_multicast_statistics {
   uint64_t pieces_sent;       /* contributions to pieces that are reduced */
   uint64_t pieces_resent;     /* contributions to pieces that were asked for again */
   uint64_t results;           /* results of own pieces */
-  uint64_t wrong_result;      /* results that did not include each member once, or of another piece */
-  uint64_t requests_sent;     /* leaf: requests for a result that may be lost */
+  uint64_t wrong_result;  /* results that did not include each member once, or of another piece */
+  uint64_t requests_sent; /* leaf: requests for a result that may be lost */
   uint64_t requests_received; /* root: the same */
   uint64_t replayed;          /* root: results sent again on request */
   uint64_t armed;             /* root: sequences armed because the arm period was over */

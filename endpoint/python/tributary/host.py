@@ -222,6 +222,30 @@ class Group:
         return self._start_shared(lib.tributary_allgatherv_start,
                                   (_data(given), _data(out), numbers, ffi.NULL, form_of(given)), out, given)
 
+    def reduce_scatter(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None,
+                       timeout: float | None = None) -> Array:
+        """The reduction of all ranks' arrays, whose first axis has an entry for each rank: at each rank its own entry."""
+        deadline = deadline_of(timeout)
+        value = self.reduce_scatter_start(array, op, out)._wait(deadline).value
+        assert value is not None
+        return value
+
+    def reduce_scatter_start(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None) -> Request:
+        given = as_plain(array)
+        if given.ndim == 0 or given.shape[0] != self.size:
+            raise ValueError(f"the array has the shape {given.shape}, and its first axis has an entry for each of the "
+                             f"{self.size} ranks")
+        shape = given.shape[1:]
+        if out is None:
+            out = np.empty(shape, given.dtype)
+        check_writable(out, "out")
+        if (out.dtype, out.shape) != (given.dtype, shape):
+            raise ValueError(f"out has the shape {out.shape} of {out.dtype}, and an entry has {shape} of {given.dtype}")
+        if np.may_share_memory(given, out):
+            given = given.copy()
+        return self._start_shared(lib.tributary_reduce_scatter_start,
+                                  (_data(given), _data(out), out.size, form_of(given), operator_of(op)), out, given)
+
     def multicast_statistics(self) -> dict[str, int]:
         """struct tributary_multicast_statistics."""
         found = ffi.new("struct tributary_multicast_statistics*")
