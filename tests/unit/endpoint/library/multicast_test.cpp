@@ -141,6 +141,35 @@ TEST_P(MulticastTest, AnAllgatherOfDifferentCountsLeavesGapsAsTheyAre) {
   leave();
 }
 
+TEST_P(MulticastTest, AReduceScatterWritesTheOwnBlockEverywhere) {
+  for (const std::size_t count : {0U, 1U, 1'000U, 50'000U}) {
+    for (const bool started : {false, true}) {
+      on_both([&](std::uint32_t rank) {
+        const Values in = pattern(rank, 2 * count);
+        Values out(count, 0xEEEEEEEE);
+        if (started) {
+          tributary_request* request = nullptr;
+          expect_ok(rank,
+                    tributary_reduce_scatter_start(group[rank], in.data(), out.data(), count,
+                                                   TRIBUTARY_UINT32, TRIBUTARY_SUM, &request));
+          expect_ok(rank, tributary_wait(&request, 20'000'000, nullptr));
+        } else {
+          expect_ok(rank, tributary_reduce_scatter(group[rank], in.data(), out.data(), count,
+                                                   TRIBUTARY_UINT32, TRIBUTARY_SUM, nullptr));
+        }
+        const Values first = pattern(0, 2 * count);
+        const Values second = pattern(1, 2 * count);
+        Values wanted(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          wanted[i] = first[rank * count + i] + second[rank * count + i];
+        }
+        EXPECT_EQ(out, wanted) << count;
+      });
+    }
+  }
+  leave();
+}
+
 TEST_P(MulticastTest, StartedCallsAndReductionsAreInFlightTogether) {
   on_both([&](std::uint32_t rank) {
     Values first = pattern(0, 5'000);
@@ -193,6 +222,17 @@ TEST_P(MulticastTest, FaultyArgumentsAreNamed) {
                "no place for the request");
   EXPECT_EQ(tributary_allgather(nullptr, in.data(), out.data(), 8, TRIBUTARY_UINT32),
             TRIBUTARY_ERR_ARGUMENT);
+  const auto scatter = [&](const void* from, void* to, std::size_t count, int type, int op) {
+    return tributary_reduce_scatter(one, from, to, count, type, op, nullptr);
+  };
+  expect_error(scatter(out.data(), nullptr, 8, TRIBUTARY_UINT32, TRIBUTARY_SUM), "out is NULL");
+  expect_error(scatter(nullptr, in.data(), 8, TRIBUTARY_UINT32, TRIBUTARY_SUM), "is NULL");
+  expect_error(scatter(out.data(), out.data() + 4, 8, TRIBUTARY_UINT32, TRIBUTARY_SUM),
+               "in and out overlap");
+  expect_error(scatter(out.data(), in.data(), 8, 99, TRIBUTARY_SUM), "enum tributary_type");
+  expect_error(scatter(out.data(), in.data(), 8, TRIBUTARY_DOUBLE, TRIBUTARY_AND), "operator");
+  expect_error(scatter(out.data(), in.data(), SIZE_MAX / 8, TRIBUTARY_UINT32, TRIBUTARY_SUM),
+               "elements");
   EXPECT_EQ(tributary_get_multicast_statistics(one, nullptr), TRIBUTARY_ERR_ARGUMENT);
 }
 
