@@ -230,11 +230,9 @@ void require_possible(const tributary_group& parent) {
 }
 
 int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& times,
-             tributary_group** child, std::optional<library::Lane> lane = {}) {
-  // Reductions with results for some have an id for each piece in flight.
-  Dup made(lock, parent,
-           lane == library::Lane::reduction ? contexts::RangeSize::half
-                                            : contexts::RangeSize::full);
+             tributary_group** child, contexts::RangeSize size = contexts::RangeSize::full,
+             std::optional<library::Lane> lane = {}) {
+  Dup made(lock, parent, size);
   if (const int code = made.agree(); code != TRIBUTARY_OK) {
     return code;
   }
@@ -251,9 +249,9 @@ int make_dup(Loop::Lock& lock, tributary_group& parent, const GroupParameters& t
 } // namespace
 
 int library::make_context(Loop::Lock& lock, tributary_group& parent, Lane lane,
-                          tributary_group** child) {
+                          contexts::RangeSize size, tributary_group** child) {
   require_possible(parent);
-  return make_dup(lock, parent, times_of(parent, nullptr), child, lane);
+  return make_dup(lock, parent, times_of(parent, nullptr), child, size, lane);
 }
 
 int tributary_group_dup(tributary_group* parent, const tributary_group_options* options,

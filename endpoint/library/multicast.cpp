@@ -155,7 +155,13 @@ int lane_of(Loop::Lock& lock, tributary_group& group, Lane lane, tributary_group
     return TRIBUTARY_OK;
   }
   tributary_group* child = nullptr;
-  const int code = make_context(lock, group, lane, &child);
+  int code = TRIBUTARY_ERR_FULL;
+  if (lane == Lane::reduction) { // an id for each piece in flight: the more the better
+    code = make_context(lock, group, lane, contexts::RangeSize::half, &child);
+  }
+  if (code == TRIBUTARY_ERR_FULL) {
+    code = make_context(lock, group, lane, contexts::RangeSize::full, &child);
+  }
   // All members have the same outcome of the agreement, and the same tree, which may be a further
   // one of these members that cannot do it.
   if (code == TRIBUTARY_ERR_FULL) {

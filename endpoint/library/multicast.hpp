@@ -7,6 +7,7 @@
 #pragma once
 
 #include "endpoint/collective/vector_pipeline.hpp"
+#include "endpoint/contexts/ranges.hpp"
 #include "endpoint/engine/loop.hpp"
 #include "endpoint/library/group.hpp"
 #include "endpoint/reliable_multicast/operation.hpp"
@@ -56,8 +57,9 @@ struct SharedCall {
 /// The group is left: waits until all members have what this one sent, and gives up the ids.
 void leave_lanes(engine::Loop::Lock& lock, tributary_group& group);
 
-/// Makes a group of the members of `parent` on ids of its own, which no program sees; dup.cpp.
+/// Makes a group of the members of `parent` on a range of ids of its own, which no program sees;
+/// dup.cpp.
 [[nodiscard]] int make_context(engine::Loop::Lock& lock, tributary_group& parent, Lane lane,
-                               tributary_group** child);
+                               contexts::RangeSize size, tributary_group** child);
 
 } // namespace tributary::library

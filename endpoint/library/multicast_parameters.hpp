@@ -44,10 +44,12 @@ multicast_parameters(const collective::GroupParameters& context) {
 [[nodiscard]] inline std::optional<reliable_multicast::Parameters>
 reduction_parameters(const collective::GroupParameters& context) {
   reliable_multicast::Parameters p{.group = context, .nids = {}};
-  const std::uint32_t windows = std::min(std::bit_floor(context.slots / 2), most_windows);
-  if (windows == 0) {
+  if (context.slots < 2) {
     return std::nullopt;
   }
+  // In a short range most ids are for pieces.
+  const std::uint32_t windows =
+      std::clamp(std::bit_floor(context.slots / 8), context.slots < 4 ? 1U : 2U, most_windows);
   p.group.slots = windows;
   p.group.window = windows;
   p.group.tree_slots = context.ids_of_tree();

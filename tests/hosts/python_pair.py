@@ -147,6 +147,8 @@ def arrays_of_all_ranks(**options):
         assert list(flat) == [0, 1, 0, 1, 2]
     for got in pair.both(lambda group: group.broadcast(np.arange(5000) * (1 - group.rank), 0, timeout=SOON)):
         assert list(got) == list(range(5000))
+    for got in pair.both(lambda group: group.reduce_scatter(np.arange(2000.0).reshape(2, 1000), timeout=SOON)):
+        assert got.shape == (1000,) and got[1] - got[0] == 2
     started = pair.both(lambda group: [group.broadcast_start(np.full(7, group.rank), root) for root in (0, 1)])
     for requests in started:
         assert [list(request.wait(SOON).value) for request in requests] == [[0] * 7, [1] * 7]
@@ -170,6 +172,8 @@ def outs_of_another_shape_are_refused():
     for group in pair.groups:
         refused(lambda group=group: group.allgather(np.zeros(1), np.zeros((3, 1))), ValueError, "(3, 1)")
         refused(lambda group=group: group.allgatherv(np.zeros(2), [1, 1]), ValueError, "this rank's must be the 2")
+        refused(lambda group=group: group.reduce_scatter(np.zeros((3, 1))), ValueError, "for each of the 2 ranks")
+        refused(lambda group=group: group.reduce_scatter(np.zeros((2, 1)), out=np.zeros(2)), ValueError, "an entry has (1,)")
     pair.leave()
 
 

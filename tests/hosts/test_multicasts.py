@@ -1,4 +1,5 @@
-"""Broadcasts and allgathers through libtributary over a switch whose tree is shared: every byte checked at every host."""
+"""Broadcasts, allgathers and reduce-scatters through libtributary over a switch whose tree is shared: every byte checked
+at every host."""
 
 from test_endpoint import all_hosts, host
 from test_vectors import LIMIT, vector_star
@@ -41,9 +42,26 @@ def test_bytes_stay_right_when_ports_lose_duplicate_and_reorder(lab):
     assert total(reports, "rounds_with_holes") > 0
 
 
+def test_each_block_of_a_reduce_scatter_goes_to_its_host_alone(lab):
+    vector_star(lab, slots=32, shared=True, in_switch=True, timer_us=1_000_000)
+    reports = moved(lab, "--in-switch-results", "--elements", "2000", "--in-flight", "2",
+                    operators="reduce-scatter", slots=32)
+    assert total(reports, "results") > 0, "the members have windows"
+    assert total(reports, "pieces_sent") == len(reports) * total(reports, "results")
+    assert total(reports, "wrong_result") == 0
+
+
+def test_reduce_scatters_stay_right_beside_allgathers_when_ports_lose(lab):
+    faults = {"loss": 0.01, "duplicate": 0.01, "reorder": 0.02, "seed": 7}
+    vector_star(lab, 3, slots=64, shared=True, in_switch=True, impairment=faults)
+    reports = moved(lab, "--in-switch-results", "--elements", "8000", "--in-flight", "4",
+                    operators="reduce-scatter,allgather", slots=64, iterations=12)
+    assert total(reports, "pieces_resent") > 0
+
+
 def test_members_of_a_tree_that_is_not_shared_reduce(lab):
     vector_star(lab, 3, slots=16)
-    reports = moved(lab, "--elements", "3000", shared=False)
+    reports = moved(lab, "--elements", "3000", operators=CALLS + ",reduce-scatter", shared=False)
     assert total(reports, "operations") == 0
 
 

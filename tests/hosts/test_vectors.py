@@ -9,10 +9,12 @@ LIMIT = 1408
 
 
 def vector_star(lab, leaves=4, kind="af_xdp", slots=128, payload=LIMIT, mtu=None, impairment=None, timer_us=50_000,
-                shared=False, **process):
+                shared=False, in_switch=False, **process):
     section = lab.star(leaves, kind, **process)
     section.head["timers_us"] = [timer_us] * 4
     section.trees[TREE].update({"slots": slots, "payload": payload, "float16": True, "shared": shared})
+    if in_switch:
+        section.trees[TREE].update({"wait_count": leaves + 1, "in_switch_results": True})
     for number in range(leaves + 1):
         if mtu:
             lab.sh(f"ip -n h{number} link set eth0 mtu {mtu}")

@@ -20,6 +20,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -40,7 +41,7 @@ std::uint64_t ns_since(Clock::time_point begin) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count());
 }
 
-/// What a rank sends in a call that moves data: elements of 8 bytes.
+/// What a rank sends in a call with blocks: elements of 8 bytes.
 constexpr std::size_t moved_bytes = 8;
 void append_block(std::vector<std::byte>& to, std::uint64_t seed, std::uint64_t iteration,
                   std::uint32_t rank, std::size_t elements) {
@@ -226,6 +227,12 @@ private:
       p.begin = Clock::now();
       demand(tributary_broadcast_start(group_, p.out.data(), options_.length, TRIBUTARY_UINT64,
                                        root_of(p), &p.request));
+    } else if (p.call->what == Call::What::reduce_scatter) {
+      append_block(p.in, options_.seed, p.iteration, own, options_.length * options_.group.size);
+      p.out.resize(options_.length * moved_bytes);
+      p.begin = Clock::now();
+      demand(tributary_reduce_scatter_start(group_, p.in.data(), p.out.data(), options_.length,
+                                            TRIBUTARY_UINT64, TRIBUTARY_SUM, &p.request));
     } else {
       append_block(p.in, options_.seed, p.iteration, own, options_.length);
       p.out.resize(p.in.size() * options_.group.size);
@@ -234,11 +241,32 @@ private:
                                        TRIBUTARY_UINT64, &p.request));
     }
   }
+  /// The own block of a reduce-scatter.
+  [[nodiscard]] std::vector<std::byte> sums_of(const Pending& p) const {
+    std::vector<std::uint64_t> sums(options_.length);
+    for (std::uint32_t rank = 0; rank < options_.group.size; ++rank) {
+      std::vector<std::byte> all;
+      append_block(all, options_.seed, p.iteration, rank, options_.length * options_.group.size);
+      const std::byte* const own = all.data() + options_.group.rank * sums.size() * moved_bytes;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        std::uint64_t element = 0;
+        std::memcpy(&element, own + i * moved_bytes, moved_bytes);
+        sums[i] += element;
+      }
+    }
+    std::vector<std::byte> bytes(sums.size() * moved_bytes);
+    std::memcpy(bytes.data(), sums.data(), bytes.size());
+    return bytes;
+  }
   [[nodiscard]] Expected expected_of(const Pending& p) const {
     if (p.call->what == Call::What::reduce) {
       return workload_.expected(p.call->kind, p.iteration);
     }
     Expected expected;
+    if (p.call->what == Call::What::reduce_scatter) {
+      expected.elements = sums_of(p);
+      return expected;
+    }
     for (std::uint32_t rank = 0; rank < options_.group.size; ++rank) {
       if (p.call->what == Call::What::allgather || rank == root_of(p)) {
         append_block(expected.elements, options_.seed, p.iteration, rank, options_.length);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 namespace tributary::host {
 
@@ -52,7 +53,11 @@ using workload::all_kinds;
 using workload::Kind;
 using workload::wide_kinds;
 
-/// "mix" or "wide-mix", or names of kinds and of calls that move data.
+/// Calls that move blocks of the members, or reduce them.
+const std::array blocks = {Call{.what = Call::What::broadcast}, Call{.what = Call::What::allgather},
+                           Call{.what = Call::What::reduce_scatter}};
+
+/// "mix" or "wide-mix", or names of kinds and of calls with blocks.
 std::vector<Call> calls_named(const std::vector<std::string>& names) {
   std::vector<Call> calls;
   const auto add_all = [&calls](const std::vector<Kind>& kinds) {
@@ -65,9 +70,8 @@ std::vector<Call> calls_named(const std::vector<std::string>& names) {
       add_all(all_kinds());
       continue;
     }
-    if (name == "broadcast" || name == "allgather") {
-      calls.push_back(
-          {.what = name == "broadcast" ? Call::What::broadcast : Call::What::allgather});
+    if (const auto what = std::ranges::find(blocks, name, &Call::name); what != blocks.end()) {
+      calls.push_back(*what);
       continue;
     }
     std::vector<Kind> all = all_kinds();
@@ -79,7 +83,10 @@ std::vector<Call> calls_named(const std::vector<std::string>& names) {
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.name == name; });
     if (found == all.end()) {
-      std::vector<std::string> known = {"mix", "wide-mix", "broadcast", "allgather"};
+      std::vector<std::string> known = {"mix", "wide-mix"};
+      for (const Call& call : blocks) {
+        known.emplace_back(call.name());
+      }
       for (const Kind& kind : all) {
         known.emplace_back(kind.name);
       }
@@ -189,12 +196,13 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--operators", operators,
                  "Operators, comma-separated, used in turn; mix for all that frames of 32 bytes "
                  "carry, wide-mix for those of wide frames, too; broadcast and allgather move "
-                 "elements of 8 bytes")
+                 "elements of 8 bytes, and reduce-scatter adds them up")
       ->type_name("OPERATOR,...")
       ->delimiter(',')
       ->default_str("mix");
   app.add_option("--elements", o.length,
-                 "Number of elements of each operation; in an allgather, of each member")
+                 "Number of elements of each operation; in an allgather or reduce-scatter, of each "
+                 "member")
       ->capture_default_str();
   within(app.add_option("--in-flight", o.in_flight,
                         "Number of operations started before waiting for the first"),

@@ -19,13 +19,17 @@ namespace tributary::host {
 /// An operation: a reduction of a kind, or one that moves elements of 8 bytes. Ranks take
 /// turns as the root of broadcasts.
 struct Call {
-  enum class What : std::uint8_t { reduce, broadcast, allgather };
+  enum class What : std::uint8_t { reduce, broadcast, allgather, reduce_scatter };
   What what = What::reduce;
   workload::Kind kind{};
   [[nodiscard]] std::string_view name() const {
-    return what == What::broadcast   ? "broadcast"
-           : what == What::allgather ? "allgather"
-                                     : kind.name;
+    switch (what) {
+    case What::broadcast: return "broadcast";
+    case What::allgather: return "allgather";
+    case What::reduce_scatter: return "reduce-scatter";
+    case What::reduce: break;
+    }
+    return kind.name;
   }
 };
 
