@@ -124,7 +124,7 @@ void tributary_group::end_watch() {
 }
 
 void tributary_group::send(tributary::engine::Outlet& outlet) {
-  if (multicast) {
+  if (multicast) { // the member then has nothing but notices of its end
     while (multicast->has_to_send()) {
       if (outlet.longest_frame() < multicast->next_frame_bytes()) {
         throw tributary::link::link_error(EMSGSIZE, host->interface(), "sending");
@@ -136,7 +136,6 @@ void tributary_group::send(tributary::engine::Outlet& outlet) {
       const auto begun = multicast->take_frame(room);
       outlet.push(static_cast<std::uint32_t>(begun.bytes), begun.rest);
     }
-    return;
   }
   auto& outbox = member.outbox();
   while (has_to_send()) {
