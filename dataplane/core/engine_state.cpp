@@ -3,7 +3,6 @@
 #include "dataplane/core/switch_core.hpp"
 
 #include <cstring>
-#include <utility>
 
 namespace tributary::core {
 namespace {
@@ -68,7 +67,7 @@ EngineState SwitchCore::give_out(std::span<const TreeNumber> trees) {
         one.slot = lines_of(wide_.memory(), held_line(one.descriptor), place.stride_lines());
       }
       if (entry.in_switch) {
-        one.in_switch = std::exchange(in_switch_[key], {});
+        one.in_switch = in_switch_[key];
         if (one.in_switch.kept_payload_bytes() != 0) {
           one.kept =
               lines_of(wide_.memory(), place.kept_line_of(key.reduction()), place.payload_lines());
@@ -76,8 +75,13 @@ EngineState SwitchCore::give_out(std::span<const TreeNumber> trees) {
       }
     }
   }
+  // From here on nothing is allocated: without memory the engines stay here.
   for (const EngineState::Reduction& one : state.reductions) {
-    engines_.forget(one.key, tables_->tree(one.key));
+    const MulticastEntry& entry = tables_->tree(one.key);
+    engines_.forget(one.key, entry);
+    if (entry.in_switch) {
+      in_switch_[one.key] = {};
+    }
   }
   return state;
 }

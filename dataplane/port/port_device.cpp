@@ -152,6 +152,10 @@ PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_
   open();
   spdlog::info("port {}: {}, link {}{}", name(), description(), name_of(link()),
                is_open() ? "" : ": no server listens there yet");
+  if (workers_ > 1 && !choice_.why.empty()) {
+    spdlog::info("port {}: one worker polls it, and hands frames of the others' trees over: {}",
+                 name(), choice_.why);
+  }
 }
 
 PortDevice::~PortDevice() { close(); }
@@ -295,6 +299,8 @@ void PortDevice::listen_to_driver() {
        "report changes of its link");
   must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RMV, notify_removal, this),
        "report the removal of the NIC");
+  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RESET, notify_reset, this),
+       "report a reset of the NIC");
   // Through vfio, which makes the kernel wait until the device is closed.
   must(rte_dev_event_callback_register(configuration_.pci_address.c_str(), notify_vfio_removal,
                                        this),
@@ -318,6 +324,9 @@ void PortDevice::stop_listening() noexcept {
     return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RMV, notify_removal, this);
   });
   until_not_called([this] {
+    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RESET, notify_reset, this);
+  });
+  until_not_called([this] {
     return rte_dev_event_callback_unregister(configuration_.pci_address.c_str(),
                                              notify_vfio_removal, this);
   });
@@ -329,6 +338,14 @@ int PortDevice::notify_removal(std::uint16_t /*port*/, rte_eth_event_type /*even
   port.removed_.store(true, std::memory_order_release);
   port.eal_.device_events().signal();
   return 0;
+}
+
+/// By its physical function, for example. The device has forgotten queues and rules, and works
+/// again once it was closed and probed again: as if it had been removed and put in again.
+int PortDevice::notify_reset(std::uint16_t port, rte_eth_event_type event, void* device,
+                             void* of_event) {
+  static_cast<PortDevice*>(device)->reset_.store(true, std::memory_order_relaxed);
+  return notify_removal(port, event, device, of_event);
 }
 
 void PortDevice::notify_vfio_removal(const char* /*name*/, rte_dev_event_type event, void* device) {
@@ -438,7 +455,7 @@ placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) c
 }
 
 /// Requires a started device. False: it refused, `device` says so now, and it has to be set up
-/// again.
+/// again. Once workers poll a queue each they continue to, and hand over what comes elsewhere.
 bool PortDevice::steer(placement::DeviceAbilities& device) {
   if (choice_.how == placement::Steering::hand_over) {
     return true;
@@ -446,7 +463,7 @@ bool PortDevice::steer(placement::DeviceAbilities& device) {
   tree_steering_ = std::make_unique<TreeSteering>(
       port_id_, choice_.how, configuration_.policy.ethertype, device.table_entries);
   tree_steering_->place(placement_);
-  if (tree_steering_->refused() != placement::bucket_count) {
+  if (tree_steering_->refused() != placement::bucket_count || (opened_ && steered_)) {
     report_refused();
     return true;
   }
@@ -460,13 +477,31 @@ bool PortDevice::steer(placement::DeviceAbilities& device) {
   return false;
 }
 
-void PortDevice::report_refused() const {
-  if (const std::size_t refused = tree_steering_->refused(); refused != 0) {
-    spdlog::warn("port {}: its driver refuses {} of {} rules ({}): frames of trees whose number "
-                 "modulo {} is {} are handed over between workers",
-                 name(), refused, placement::bucket_count, tree_steering_->why_refused(),
-                 placement::bucket_count, tree_steering_->refused_buckets());
+/// Once, until it refuses others.
+void PortDevice::report_refused() {
+  const std::string refused = words_on_refused();
+  if (std::exchange(reported_, refused) == refused) {
+    return;
   }
+  if (refused.empty()) {
+    spdlog::info("port {}: its driver has taken all rules", name());
+  } else {
+    spdlog::warn("port {}: {}", name(), refused);
+  }
+}
+
+std::string PortDevice::words_on_refused() const {
+  const std::size_t refused = tree_steering_ ? tree_steering_->refused() : 0;
+  return refused == 0
+             ? std::string()
+             : fmt::format("its driver refuses {} of {} rules ({}): frames of trees whose number "
+                           "modulo {} is {} are handed over between workers",
+                           refused, placement::bucket_count, tree_steering_->why_refused(),
+                           placement::bucket_count, tree_steering_->refused_buckets());
+}
+
+std::string PortDevice::why_handed_over() const {
+  return choice_.why.empty() ? words_on_refused() : choice_.why;
 }
 
 void PortDevice::place(const placement::Placement& placement) {
@@ -620,6 +655,7 @@ void PortDevice::close() noexcept {
       device_name_.clear();
     }
     if (removed_.exchange(false, std::memory_order_acq_rel)) {
+      reset_.store(false, std::memory_order_relaxed);
       // The kernel waits for this; the slot cannot be used before.
       const char* const address = configuration_.pci_address.c_str();
       if (const int error = rte_eal_hotplug_remove("pci", address); error != 0) {

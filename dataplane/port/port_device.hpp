@@ -143,10 +143,16 @@ public:
   /// NIC exists at its PCI address and is bound, or a server listens to which a memif client is not
   /// connected; and the last attempt is not too recent. As of the last `refresh_link`.
   [[nodiscard]] bool came_back() const;
-  /// Whether the NIC was removed while its device is open: the kernel waits for `let_go`.
+  /// Whether the NIC was removed while its device is open, and the kernel waits for `let_go`; or
+  /// was reset, and comes back after it.
   [[nodiscard]] bool was_removed() const { return removed_.load(std::memory_order_acquire); }
+  /// Whether it was reset. Requires `was_removed`.
+  [[nodiscard]] bool was_reset() const { return reset_.load(std::memory_order_relaxed); }
   /// Steers the trees to their workers from now on; logs what the device refuses.
   void place(const placement::Placement& placement);
+  /// Why frames are handed over between workers, all or those of which trees, for operators; empty
+  /// if they are not, or need not be.
+  [[nodiscard]] std::string why_handed_over() const;
   /// Closes the device of a removed NIC. No worker may be on the port.
   void let_go();
   /// Closes the device and opens it again. No worker may be on the port. Throws PortError; the port
@@ -168,8 +174,6 @@ public:
   [[nodiscard]] bool steered() const { return steered_; }
   /// How frames come to their trees' workers.
   [[nodiscard]] placement::Steering steering() const { return choice_.how; }
-  /// Why they are handed over, for operators; empty if they are not, or need not be.
-  [[nodiscard]] const std::string& why_handed_over() const { return choice_.why; }
   /// Description for operators, e.g. "af_xdp eth1 (native)".
   [[nodiscard]] std::string description() const;
 
@@ -186,7 +190,8 @@ private:
   void set_up(const rte_eth_dev_info& info);
   [[nodiscard]] placement::DeviceAbilities abilities(const rte_eth_dev_info& info) const;
   bool steer(placement::DeviceAbilities& device);
-  void report_refused() const;
+  void report_refused();
+  [[nodiscard]] std::string words_on_refused() const;
   void spread(const rte_eth_dev_info& info, rte_eth_conf& settings);
   std::uint16_t receive_from_ring(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity) {
     return choice_.how == placement::Steering::sorted
@@ -197,6 +202,8 @@ private:
   void stop_listening() noexcept;
   static int notify_removal(std::uint16_t port, rte_eth_event_type event, void* device,
                             void* of_event);
+  static int notify_reset(std::uint16_t port, rte_eth_event_type event, void* device,
+                          void* of_event);
   static void notify_vfio_removal(const char* name, rte_dev_event_type event, void* device);
   void look_at_mtu();
   /// Between `open` and `close` of a ring port.
@@ -218,6 +225,7 @@ private:
   placement::Placement placement_{workers_};
   std::vector<std::uint8_t> hash_key_;          ///< the driver keeps a pointer
   std::unique_ptr<TreeSteering> tree_steering_; ///< with `rules` and `hash`
+  std::string reported_;                        ///< about rules that it refuses
   std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;
@@ -234,6 +242,7 @@ private:
   bool listens_ = false;                       ///< registered for driver events
   bool zero_copy_ = false;                     ///< for AF_XDP, as the kernel reported
   std::atomic<bool> removed_{false};           ///< the NIC; set by DPDK's interrupt thread
+  std::atomic<bool> reset_{false};             ///< likewise, before `removed_`
   bool failed_ = false;                        ///< the last attempt to open failed
   bool opened_ = false;                        ///< at least once: workers know its queues
   bool steered_ = false;                       ///< since then

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -141,7 +142,13 @@ void WorkerGroup::balance() {
           "to worker {} ({:.0f} % busy)",
           switches_[s].name, placement::bucket_count, one.bucket.value, one.from,
           100 * busy[one.from], one.to, 100 * busy[one.to]);
-      move(s, one);
+      try {
+        move(s, one);
+      } catch (const std::bad_alloc&) {
+        balancers_[s]->refused(one, now);
+        spdlog::warn("switch {}: no memory to move them; they stay at worker {}", switches_[s].name,
+                     one.from);
+      }
     }
   }
 }

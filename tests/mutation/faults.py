@@ -26,6 +26,8 @@ DEADLINES_HPP = "dataplane/core/deadline_queues.hpp"
 IN_SWITCH_DECIDE = "dataplane/core/in_switch_decide.hpp"
 IN_SWITCH_RECORD = "dataplane/core/in_switch_record.hpp"
 IN_SWITCH = "dataplane/core/in_switch.cpp"
+ENGINE_STATE = "dataplane/core/engine_state.cpp"
+FRAME_OWNER = "dataplane/placement/frame_owner.hpp"
 ROOT = "endpoint/collective/root.cpp"
 ROOT_SEQUENCES = "endpoint/collective/root_sequences.cpp"
 ROOT_GATHERING = "endpoint/collective/root_gathering.cpp"
@@ -37,6 +39,7 @@ SHARED = "dataplane/core/shared.hpp"
 CHUNKS = "endpoint/reliable_multicast/data.cpp"
 ACKNOWLEDGING = "endpoint/reliable_multicast/acknowledging.cpp"
 ROUNDS = "endpoint/reliable_multicast/rounds.cpp"
+PIECES = "endpoint/reliable_multicast/pieces.cpp"
 SEQUENCE = "endpoint/collective/sequence.hpp"
 INTEGER = "include/tributary/reduce/integer.hpp"
 FLOATING = "include/tributary/reduce/floating.hpp"
@@ -387,6 +390,38 @@ FAULTS = [
           "    slot.resend = slot.resend | again;\n", ""),
     Fault("never_asks_again", ROUNDS, "a lost acknowledgement ends all progress",
           "  question.retry_at = now + interval_ns(question);\n  take_result(", "  question.retry_at = never;\n  take_result("),
+    # ---- results for those who want them ----
+    Fault("wanted_forgotten_upward", ENGINE, "the switch above does not know that somebody wants the result",
+          "const bool wanted = !record.wanted(d.match.sequence()).empty();", "const bool wanted = false;"),
+    Fault("wanted_of_an_earlier_reduction", DESCRIPTOR, "a result goes where one of the same sequence was wanted before",
+          "    wanted_by = {};\n", ""),
+    Fault("wanted_disarms", DECIDE, "a result for some releases the next reduction",
+          "  if (fields.wants() && !fields.word().arm && fields.count() != 0) {", "  if (false) {"),
+    Fault("wanted_by_the_last_alone", DESCRIPTOR, "of several that want a result one gets it",
+          "    wanted_by = PortSet(wanted(sequence).bits() | from.bits());", "    wanted_by = from;"),
+    Fault("arm_set_of_one", DECIDE, "an arm of several arms the first one alone",
+          "    if (id >= entry.slots()) {", "    if (id > set.first || id >= entry.slots()) {"),
+    Fault("piece_of_another_sequence", PIECES, "a result of an earlier sequence is taken",
+          "frame.word.resno == sequence &&", ""),
+    Fault("piece_without_some", PIECES, "a result that lacks a member is taken",
+          "  if (!is_this || !has_all) {", "  if (!is_this) {"),
+    Fault("piece_not_wanted", PIECES, "nobody gets a result",
+          ".pad = slot.own.contains(piece) ? wire::pad_wanted : std::uint8_t{0}}", ".pad = std::uint8_t{0}}"),
+    Fault("pieces_never_again", PIECES, "a lost piece is not armed again", "  if (!parameters_.reduces || pieces.empty()) {",
+          "  if (!parameters_.reduces || pieces.empty() || question_of(slot).holes != 0) {"),
+    # ---- trees that move between workers ----
+    Fault("move_forgets_what_ended", ENGINE_STATE, "the new worker takes a late contribution for one never armed",
+          "descriptor(key).match.armed() || record(key).has_ended ||", "descriptor(key).match.armed() ||"),
+    Fault("move_expires_at_once", ENGINE_STATE, "a reduction that moves leaves as a partial result",
+          "entry.timer, one.deadline);", "entry.timer, TimeNs{});"),
+    Fault("move_forgets_counted_ports", ENGINE_STATE, "a port counts twice for a reduction that moved in between",
+          "  counted(one.key) = one.counted;\n", ""),
+    Fault("move_leaves_the_vector", ENGINE_STATE, "the vector of a reduction that moves stays behind",
+          "    if (!one.slot.empty()) {", "    if (one.slot.size() == 1) {"),
+    Fault("move_keeps_the_old_engine", ENGINE_STATE, "the old worker still has the reduction, and its timer",
+          "    engines_.forget(one.key, entry);\n", ""),
+    Fault("trees_stay_where_they_arrive", FRAME_OWNER, "a frame that a NIC brings elsewhere is not handed over",
+          "    return placement.worker_of(destination.tree());", "    return self;"),
     # ---- unicast routes; only the tier `unit` has tests of them ----
     Fault("route_spare_back_to_its_port", ROUTE_DECIDE, "a root sends a frame back though another spare is up",
           "      found.except = in;\n", ""),

@@ -1,10 +1,13 @@
 // Rules in a device that has them without hardware: a tap device, whose rules are the kernel's.
 #include "dataplane/port/tree_steering.hpp"
+
+#include "dataplane/port/port_device.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/unit/dataplane/port/network_namespace.hpp"
 #include "tests/unit/dataplane/port/shared_eal.hpp"
 #include "tributary/wire/reduction.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,6 +28,7 @@ namespace {
 
 using placement::Placement;
 using placement::Steering;
+using ::testing::HasSubstr;
 using tributary::test::eventually;
 
 constexpr std::uint16_t queues = 2;
@@ -72,6 +76,7 @@ protected:
     if (port_ != RTE_MAX_ETHPORTS) {
       rte_eth_dev_stop(port_);
       rte_eth_dev_close(port_);
+      rte_eal_hotplug_remove("vdev", device); // or the next test would get no device
     }
   }
 
@@ -129,6 +134,39 @@ TEST_F(TapRules, are_removed_at_the_end) {
   for (const std::uint16_t t : std::initializer_list<std::uint16_t>{6, 7}) {
     EXPECT_EQ(queue_of(TreeNumber{t}), 0U) << t;
   }
+}
+
+/// Whether the kernel has rules or not: what the port says of itself agrees with its queues.
+TEST(PortSteering, of_a_port_is_by_rules_or_it_has_one_queue_and_says_why) {
+  const NetworkNamespace separate;
+  if (!separate.unavailable().empty()) {
+    GTEST_SKIP() << separate.unavailable();
+  }
+  std::ignore = shared_eal();
+  constexpr const char* tap = "net_tap_port";
+  if (rte_eal_hotplug_add("vdev", tap, "iface=port") != 0) {
+    GTEST_SKIP() << "DPDK makes no tap device here";
+  }
+  config::Port configured;
+  configured.name = "p0";
+  configured.kind = config::PortKind::pci;
+  configured.pci_address = tap;
+  configured.policy.ethertype = placement::ipv4_ethertype;
+  {
+    const PortDevice port(configured, shared_eal(), 1, queues);
+    if (port.steered()) {
+      EXPECT_EQ(port.steering(), Steering::rules);
+      EXPECT_EQ(port.receive_queues(), queues);
+      EXPECT_EQ(port.transmit_queues(), queues);
+      EXPECT_EQ(port.why_handed_over(), "");
+      EXPECT_THAT(port.description(), HasSubstr("trees steered by rules"));
+    } else {
+      EXPECT_EQ(port.steering(), Steering::hand_over);
+      EXPECT_EQ(port.receive_queues(), 1U);
+      EXPECT_THAT(port.why_handed_over(), HasSubstr("refuses a rule on the destination address"));
+    }
+  }
+  rte_eal_hotplug_remove("vdev", tap);
 }
 
 /// A device without rules: each bucket is refused, by name, and nothing is thrown.
