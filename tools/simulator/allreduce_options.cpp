@@ -4,6 +4,7 @@
 #include "lib/terminal/describe.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -13,6 +14,7 @@ namespace tributary::simulator {
 
 using allreduce::Algorithm;
 using allreduce::AllreduceError;
+using allreduce::Call;
 using allreduce::Costs;
 using terminal::one_of;
 using terminal::within;
@@ -26,6 +28,8 @@ constexpr const char* allreduce_examples = R"(Examples:
       4,096 hosts drawn by the seed
   tributary-sim allreduce --topology ft3:16 --host-counts 1024 --bytes 1MiB --link-gbps 100 --cores-per-switch 4
       other costs: each is printed with where it is from
+  tributary-sim allreduce --call allgather --topology ft3:32 --host-counts 4096 --bytes 16MiB
+      how long 4,096 blocks take to be everywhere, by multicast and among hosts
   tributary-sim allreduce --algorithms in_network,ring --csv allreduce.csv --plot allreduce.gp
       then: gnuplot -p allreduce.gp)";
 
@@ -57,21 +61,32 @@ std::uint32_t parse_hosts(std::string_view text) {
   return value;
 }
 
-std::vector<Algorithm> parse_algorithms(const std::string& text) {
+Call parse_call(const std::string& text) {
+  for (const Call call :
+       {Call::allreduce, Call::broadcast, Call::allgather, Call::reduce_scatter}) {
+    if (text == allreduce::name(call)) {
+      return call;
+    }
+  }
+  return Call::allreduce; // others are refused before
+}
+
+std::vector<Algorithm> parse_algorithms(Call call, const std::string& text) {
   std::vector<Algorithm> found;
   for (const std::string& one : CLI::detail::split(text, ',')) {
     const std::size_t before = found.size();
-    for (const Algorithm a : {Algorithm::in_network, Algorithm::ring, Algorithm::recursive_doubling,
-                              Algorithm::rabenseifner}) {
+    for (const Algorithm a : allreduce::algorithms_of(call)) {
       if (one == "all" || one == allreduce::name(a)) {
         found.push_back(a);
       }
     }
     if (found.size() == before) {
+      std::vector<std::string_view> known;
+      for (const Algorithm a : allreduce::algorithms_of(call)) {
+        known.push_back(allreduce::name(a));
+      }
       throw AllreduceError(
-          fmt::format("--algorithms: \"{}\" must be in_network, ring, recursive_doubling, "
-                      "rabenseifner or all",
-                      one));
+          fmt::format("--algorithms: \"{}\" must be {} or all", one, fmt::join(known, ", ")));
     }
   }
   return found;
@@ -95,6 +110,7 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text) {
 
 struct AllreduceOptions::Texts {
   AllreduceInvocation invocation;
+  std::string call = "allreduce";
   std::string algorithms = "all";
   std::string hosts = "16,64,128";
   std::string bytes = "8,1KiB,64KiB,1MiB,16MiB";
@@ -104,8 +120,8 @@ struct AllreduceOptions::Texts {
 
 AllreduceOptions::AllreduceOptions(CLI::App& app)
     : command_(app.add_subcommand("allreduce",
-                                  "Time of allreduces: in the network and among hosts, "
-                                  "by number of hosts and size of the vector")),
+                                  "Time of allreduces and other collective calls: in the network "
+                                  "and among hosts, by number of hosts and size of the vector")),
       texts_(std::make_unique<Texts>()) {
   CLI::App& command = *command_;
   Texts& texts = *texts_;
@@ -131,12 +147,24 @@ AllreduceOptions::AllreduceOptions(CLI::App& app)
   command.add_option("--host-counts", texts.hosts, "Numbers of hosts of the job, as 16,64,256")
       ->capture_default_str()
       ->group("Job");
-  command.add_option("--bytes", texts.bytes, "Sizes of the vector of doubles, as 8,64KiB,100MB")
+  one_of(
+      command.add_option("--call", texts.call, "allreduce, broadcast, allgather or reduce_scatter")
+          ->capture_default_str()
+          ->type_name("NAME"),
+      {"allreduce", "broadcast", "allgather", "reduce_scatter"})
+      ->group("Job");
+  command
+      .add_option("--bytes", texts.bytes,
+                  "Sizes of the vector of doubles, of all hosts' blocks together, as "
+                  "8,64KiB,100MB")
       ->capture_default_str()
       ->group("Job");
   command
       .add_option("--algorithms", texts.algorithms,
-                  "in_network, ring, recursive_doubling, rabenseifner: some, or all")
+                  "Some, or all. allreduce: in_network, ring, recursive_doubling, rabenseifner; "
+                  "broadcast: in_network, binomial, scatter_allgather; allgather: in_network, "
+                  "ring, recursive_doubling; reduce_scatter: in_network, ring, "
+                  "recursive_halving")
       ->capture_default_str()
       ->group("Job");
   one_of(command
@@ -219,7 +247,8 @@ bool AllreduceOptions::given() const { return command_->parsed(); }
 
 AllreduceInvocation AllreduceOptions::take() const {
   AllreduceInvocation invocation = texts_->invocation;
-  invocation.study.algorithms = parse_algorithms(texts_->algorithms);
+  invocation.study.call = parse_call(texts_->call);
+  invocation.study.algorithms = parse_algorithms(invocation.study.call, texts_->algorithms);
   invocation.study.placement = texts_->placement == "packed" ? allreduce::Placement::packed
                                                              : allreduce::Placement::scattered;
   invocation.study.routes =

@@ -2,29 +2,41 @@
 
 #include "tools/simulator/allreduce/host_run.hpp"
 #include "tools/simulator/allreduce/tree_run.hpp"
+#include "tools/simulator/allreduce/windows_run.hpp"
+
+#include <string>
 
 namespace tributary::simulator::allreduce {
 namespace {
 
-HostAlgorithm host_algorithm(Algorithm algorithm) {
+HostAlgorithm host_algorithm(Call call, Algorithm algorithm) {
   switch (algorithm) {
-  case Algorithm::ring: return HostAlgorithm::ring;
-  case Algorithm::recursive_doubling: return HostAlgorithm::recursive_doubling;
-  default: return HostAlgorithm::rabenseifner;
+  case Algorithm::ring:
+    return call == Call::allgather        ? HostAlgorithm::ring_allgather
+           : call == Call::reduce_scatter ? HostAlgorithm::ring_reduce_scatter
+                                          : HostAlgorithm::ring;
+  case Algorithm::recursive_doubling:
+    return call == Call::allgather ? HostAlgorithm::doubling : HostAlgorithm::recursive_doubling;
+  case Algorithm::recursive_halving: return HostAlgorithm::halving;
+  case Algorithm::binomial: return HostAlgorithm::binomial;
+  case Algorithm::scatter_allgather: return HostAlgorithm::scatter_allgather;
+  case Algorithm::in_network:
+  case Algorithm::rabenseifner: break;
   }
+  return HostAlgorithm::rabenseifner;
+}
+
+HostAlgorithm possible(Call call, Algorithm algorithm, std::uint32_t hosts) {
+  const HostAlgorithm found = host_algorithm(call, algorithm);
+  if (!is_possible(found, hosts)) {
+    throw AllreduceError(std::string(name(algorithm)) +
+                         " of this call needs a power of two of hosts, and not " +
+                         std::to_string(hosts));
+  }
+  return found;
 }
 
 } // namespace
-
-std::string_view name(Algorithm algorithm) {
-  switch (algorithm) {
-  case Algorithm::in_network: return "in_network";
-  case Algorithm::ring: return "ring";
-  case Algorithm::recursive_doubling: return "recursive_doubling";
-  case Algorithm::rabenseifner: return "rabenseifner";
-  }
-  return "";
-}
 
 std::vector<StudyPoint> run_study(const Study& study, const std::function<void(double)>& progress,
                                   const std::function<bool()>& stop) {
@@ -41,7 +53,10 @@ std::vector<StudyPoint> run_study(const Study& study, const std::function<void(d
         }
         StudyPoint point{.algorithm = algorithm, .hosts = hosts, .bytes = bytes};
         if (algorithm == Algorithm::in_network) {
-          const TreeTiming t = run_in_network(paths, ranks, bytes, study.costs, study.seed, stop);
+          const TreeTiming t =
+              study.call == Call::allreduce
+                  ? run_in_network(paths, ranks, bytes, study.costs, study.seed, stop)
+                  : run_in_windows(study.call, paths, ranks, bytes, study.costs, study.seed, stop);
           point.ns = t.ns;
           point.messages = t.messages;
           point.most_sent = t.most_sent;
@@ -49,8 +64,8 @@ std::vector<StudyPoint> run_study(const Study& study, const std::function<void(d
           point.busiest_switch = t.busiest_switch;
           point.tree_height = t.height;
         } else {
-          const HostTiming t =
-              run_host_algorithm(host_algorithm(algorithm), paths, ranks, bytes, study.costs, stop);
+          const HostTiming t = run_host_algorithm(possible(study.call, algorithm, hosts), paths,
+                                                  ranks, bytes, study.costs, stop);
           point.ns = t.ns;
           point.messages = t.messages;
           point.most_sent = t.most_sent;

@@ -1,19 +1,16 @@
-// Allreduces of several sizes among several numbers of hosts, by several algorithms.
+// Collective calls of several sizes among several numbers of hosts, by several algorithms.
 #pragma once
 
+#include "tools/simulator/allreduce/call.hpp"
 #include "tools/simulator/allreduce/costs.hpp"
 #include "tools/simulator/allreduce/paths.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tributary::simulator::allreduce {
-
-enum class Algorithm : std::uint8_t { in_network, ring, recursive_doubling, rabenseifner };
-[[nodiscard]] std::string_view name(Algorithm algorithm);
 
 struct Study {
   std::string topology = "ft3:8";
@@ -21,9 +18,10 @@ struct Study {
   std::uint8_t vcs = 2;             ///< for planned routes
   Placement placement = Placement::packed;
   std::uint64_t seed = 1;
-  std::vector<Algorithm> algorithms;
+  Call call = Call::allreduce;
+  std::vector<Algorithm> algorithms; ///< of `algorithms_of(call)`
   std::vector<std::uint32_t> hosts;
-  std::vector<std::uint64_t> bytes; ///< multiples of eight
+  std::vector<std::uint64_t> bytes; ///< of the vector, all blocks together; multiples of eight
   Costs costs = default_costs();
 };
 

@@ -1,25 +1,21 @@
 #include "tools/simulator/allreduce/tree_run.hpp"
 
-#include "controlplane/multicast/planner.hpp"
-#include "controlplane/multicast/tree.hpp"
 #include "lib/virtual_time/timeline.hpp"
+#include "tools/simulator/allreduce/job_tree.hpp"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 #include <vector>
 
 namespace tributary::simulator::allreduce {
 namespace {
 
-constexpr std::uint32_t no_node = 0xFFFFFFFF;
 constexpr std::uint32_t first_window = 32;
 constexpr std::uint64_t small_payload = 32; ///< payload of the 84-byte form
 constexpr std::uint64_t least_wide = 40;
 
 /// A switch of the tree.
 struct Node {
-  std::uint32_t parent = no_node; ///< node; no_node next to the root host
+  std::uint32_t parent = JobTree::no_node; ///< node; no_node next to the root host
   std::vector<std::uint32_t> children;
   std::uint32_t members = 0; ///< hosts here except the root
   std::uint32_t wanted = 0;  ///< frames that complete a reduction: of hosts and of children
@@ -100,37 +96,16 @@ public:
 
 private:
   void build(const Paths& paths, std::span<const topology::HostId> ranks, std::uint64_t seed) {
-    const topology::Graph& graph = paths.model().graph;
-    const std::vector<topology::HostId> members(ranks.begin(), ranks.end());
-    multicast::Planner planner(graph, {.seed = seed});
-    const auto tree = planner.plan(members);
-    if (!tree) {
-      throw AllreduceError("the hosts are in parts of the fabric that are not connected");
-    }
-    const auto parts = multicast::orient(graph, *tree, members, ranks.front());
-    std::map<topology::SwitchId, std::uint32_t> node_of;
-    for (const multicast::TreePart& part : parts) {
-      node_of.emplace(part.at, static_cast<std::uint32_t>(nodes_.size()));
-      height_ = std::max(height_, part.depth);
-      nodes_.emplace_back();
-    }
-    hosts_.resize(nodes_.size());
-    for (std::size_t n = 0; n < parts.size(); ++n) {
-      const topology::SwitchId at = parts[n].at;
-      for (const topology::Port port : parts[n].children) {
-        if (graph.host_at({at, port})) {
-          ++nodes_[n].members;
-          continue;
-        }
-        for (const topology::Hop& hop : graph.hops(at)) {
-          if (hop.port == port) {
-            const std::uint32_t child = node_of.at(hop.to);
-            nodes_[n].children.push_back(child);
-            nodes_[child].parent = static_cast<std::uint32_t>(n);
-          }
-        }
-      }
-      nodes_[n].wanted = nodes_[n].members + static_cast<std::uint32_t>(nodes_[n].children.size());
+    const JobTree tree = plan_tree(paths, ranks, seed);
+    height_ = tree.height;
+    nodes_.resize(tree.nodes.size());
+    hosts_.resize(tree.nodes.size());
+    for (std::size_t n = 0; n < tree.nodes.size(); ++n) {
+      const JobTree::Node& planned = tree.nodes[n];
+      nodes_[n].parent = planned.parent;
+      nodes_[n].children = planned.children;
+      nodes_[n].members = planned.members;
+      nodes_[n].wanted = planned.members + static_cast<std::uint32_t>(planned.children.size());
     }
   }
 
@@ -176,7 +151,7 @@ private:
     arrived = 0;
     node.up_free =
         std::max(node.up_free, done + costs_.switch_latency.value) + wire_ns(event.piece);
-    if (node.parent == no_node) {
+    if (node.parent == JobTree::no_node) {
       later(node.up_free + costs_.host_link_latency.value, Arrives::at_root, 0, 1, event.piece);
     } else {
       later(node.up_free + costs_.link_latency.value, Arrives::contribution, node.parent, 1,

@@ -40,9 +40,9 @@ std::string_view routes_of(const Study& study) {
 
 std::string set_up(const Study& study) {
   return fmt::format(
-      "{}, {} hosts, {} routes, seed {}; frames of {} B, {} slots, {} cores a switch",
-      study.topology, placement_of(study), routes_of(study), study.seed, study.costs.payload,
-      study.costs.slots, study.costs.switch_cores);
+      "{} on {}, {} hosts, {} routes, seed {}; frames of {} B, {} slots, {} cores a switch",
+      allreduce::name(study.call), study.topology, placement_of(study), routes_of(study),
+      study.seed, study.costs.payload, study.costs.slots, study.costs.switch_cores);
 }
 
 } // namespace
@@ -108,6 +108,7 @@ std::string allreduce_json(const Study& study, std::span<const StudyPoint> point
                     {"tree_height", point.tree_height}});
   }
   return boost::json::serialize(boost::json::object{{"version", version},
+                                                    {"call", allreduce::name(study.call)},
                                                     {"topology", study.topology},
                                                     {"placement", placement_of(study)},
                                                     {"routes", routes_of(study)},
@@ -157,7 +158,8 @@ std::string allreduce_plot(const Study& study, std::span<const StudyPoint> point
         fmt::format("{}${} using 1:2 with linespoints title \"{}\"", curves.empty() ? "" : ", ",
                     allreduce::name(algorithm), allreduce::name(algorithm));
   }
-  text += fmt::format(R"(set title "allreduce among {} hosts of {}, {}, simulated" noenhanced
+  text +=
+      fmt::format(R"(set title "{} among {} hosts of {}, {}, simulated" noenhanced
 set xlabel "bytes"
 set ylabel "us"
 set logscale xy
@@ -165,7 +167,7 @@ set grid
 set key left top noenhanced
 plot {}
 )",
-                      most, study.topology, placement_of(study), curves);
+                  allreduce::name(study.call), most, study.topology, placement_of(study), curves);
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/simulator/allreduce/host_run.hpp"
 #include "tools/simulator/allreduce/study.hpp"
 #include "tools/simulator/allreduce/tree_run.hpp"
+#include "tools/simulator/allreduce/windows_run.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,6 +32,9 @@ struct Job {
   }
   [[nodiscard]] TreeTiming in_network(std::uint64_t bytes, const Costs& costs) const {
     return run_in_network(paths, ranks, bytes, costs, 1, never_stop);
+  }
+  [[nodiscard]] TreeTiming in_windows(Call call, std::uint64_t bytes, const Costs& costs) const {
+    return run_in_windows(call, paths, ranks, bytes, costs, 1, never_stop);
   }
   Paths paths;
   std::vector<topology::HostId> ranks;
@@ -207,6 +211,90 @@ TEST(costs, every_default_says_where_it_is_from) {
   for_each_cost([&](std::string_view name, std::string_view, Cost Costs::*member) {
     EXPECT_FALSE((costs.*member).source.empty()) << name;
   });
+}
+
+constexpr double whole = 1000 + overhead;
+constexpr double brief = 32 + overhead;
+
+TEST(windows_run, a_short_broadcast_is_one_frame_to_all) {
+  const Job job("dragonfly:2,4,1", 4); // four hosts on a switch
+  EXPECT_DOUBLE_EQ(job.in_windows(Call::broadcast, 8, free_costs()).ns, 2 * (40 + overhead));
+}
+
+TEST(windows_run, chunks_of_a_broadcast_follow_each_other_at_the_links_pace) {
+  const Job job("ft3:4", 2);
+  EXPECT_DOUBLE_EQ(job.in_windows(Call::broadcast, 20'000, free_costs()).ns, 21 * whole);
+  // A longer one returns at its root when all have it.
+  EXPECT_DOUBLE_EQ(job.in_windows(Call::broadcast, 100'000, free_costs()).ns,
+                   101 * whole + 2 * brief);
+}
+
+TEST(windows_run, an_allgather_fills_the_links_of_receivers) {
+  const Job two("ft3:4", 2);
+  EXPECT_DOUBLE_EQ(two.in_windows(Call::allgather, 20'000, free_costs()).ns, 11 * whole);
+  const Job four("dragonfly:2,4,1", 4);
+  // Ten chunks of each: thirty reach each host, behind the first one's way there.
+  EXPECT_DOUBLE_EQ(four.in_windows(Call::allgather, 40'000, free_costs()).ns, 31 * whole);
+  EXPECT_EQ(four.in_windows(Call::allgather, 40'000, free_costs()).most_sent, 10'000U);
+}
+
+TEST(windows_run, a_reduce_scatter_fills_the_links_of_senders) {
+  const Job job("ft3:4", 2);
+  const TreeTiming timing = job.in_windows(Call::reduce_scatter, 20'000, free_costs());
+  EXPECT_DOUBLE_EQ(timing.ns, 21 * whole + 2 * brief);
+  EXPECT_EQ(timing.most_sent, 20'000U);
+}
+
+TEST(windows_run, few_windows_and_a_long_way_leave_the_link_idle) {
+  const Job job("ft3:4", 2);
+  Costs costs = free_costs();
+  costs.host_link_latency.value = 1e6;
+  // 320 chunks of 64 in a window, four windows in flight: the fifth waits for the first one's
+  // acknowledgement.
+  const double ns = job.in_windows(Call::broadcast, 320'000, costs).ns;
+  EXPECT_GT(ns, 6 * 1e6 + 128 * whole);
+  EXPECT_LT(ns, 8.1 * 1e6 + 130 * whole);
+}
+
+TEST(windows_run, on_larger_fabrics_no_link_carries_more_than_it_must) {
+  const Job job("ft3:4", 16);
+  const Costs costs = free_costs();
+  const double all = 160 * whole;
+  for (const Call call : {Call::broadcast, Call::allgather, Call::reduce_scatter}) {
+    const double ns = job.in_windows(call, 160'000, costs).ns;
+    EXPECT_GT(ns, all * 15 / 16) << name(call);
+    EXPECT_LT(ns, all * 1.3) << name(call);
+  }
+}
+
+TEST(study, runs_the_algorithms_of_each_call) {
+  for (const Call call : {Call::broadcast, Call::allgather, Call::reduce_scatter}) {
+    Study study;
+    study.topology = "ft3:4";
+    study.call = call;
+    const auto known = algorithms_of(call);
+    study.algorithms.assign(known.begin(), known.end());
+    study.hosts = {16};
+    study.bytes = {64, 1'600'000};
+    const auto points = run_study(
+        study, [](double) {}, never_stop);
+    ASSERT_EQ(points.size(), 2 * known.size()) << name(call);
+    for (const StudyPoint& point : points) {
+      EXPECT_GT(point.ns, 0) << name(call) << ' ' << name(point.algorithm);
+    }
+    study.hosts = {12};
+    study.algorithms = {Algorithm::in_network, known.back()};
+    if (call == Call::broadcast) {
+      EXPECT_EQ(run_study(
+                    study, [](double) {}, never_stop)
+                    .size(),
+                4U);
+    } else {
+      EXPECT_THROW(static_cast<void>(run_study(
+                       study, [](double) {}, never_stop)),
+                   AllreduceError);
+    }
+  }
 }
 
 } // namespace
