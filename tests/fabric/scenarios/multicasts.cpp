@@ -300,6 +300,62 @@ RunReport dead_member(const RunOptions& options) {
   return run.report();
 }
 
+/// A host stops for up to seconds in the middle of it, sometimes the root's, and misses all that is
+/// sent meanwhile. The others wait, and every byte is right.
+RunReport comes_back(const RunOptions& options) {
+  Run run(options, two_level(2, 4));
+  MulticastSetup setup = on_tree_of(32, run.all_hosts(), run.random());
+  setup.lengths.assign(60, 60'000);
+  const MulticastGroup& group = run.add_multicasts(nullptr, setup, {ReductionId{16}, 4});
+  run.start();
+  Fabric& fabric = run.fabric();
+  const HostIndex host = setup.hosts[run.random().below(group.size())];
+  const TimeNs stops = fabric.now() + microseconds(run.random().between(20, 2'000));
+  fabric.at(stops, [&fabric, host] { fabric.set_host_alive(host, false); });
+  fabric.at(stops + milliseconds(run.random().between(2, 4'000)),
+            [&fabric, host] { fabric.set_host_alive(host, true); });
+  fabric.run_until([&] { return group.complete(); }, fabric.now() + seconds(120));
+  run.finish();
+  return run.report();
+}
+
+/// Two groups of one tree multicast at the same time, and each has as much outstanding as a whole
+/// port holds: what its queue drops is sent again.
+RunReport two_at_once(const RunOptions& options) {
+  FabricOptions fabric_options;
+  constexpr std::uint32_t held = 48;
+  for (auto& c : fabric_options.switches.queues.classes) {
+    c.limit = {.frames = held, .bytes = held * 2'000};
+  }
+  Run run(options, two_level(2, 4), fabric_options);
+  Random& random = run.random();
+  VectorSetup vectors = context_groups::on_tree_of(32, run.all_hosts());
+  vectors.parameters.shared = true;
+  vectors.parameters.in_switch = random.below(2) == 0;
+  vectors.lengths = context_groups::some_lengths(random, 4);
+  const VectorGroup& on = run.add_context(nullptr, vectors, {ReductionId{0}, 16});
+  MulticastSetup setup = on_tree_of(32, run.all_hosts(), random);
+  setup.root_rank = vectors.root_rank;
+  setup.parameters.in_switch = vectors.parameters.in_switch;
+  setup.only = Kind::allgather;
+  setup.lengths.assign(4, 600'000);
+  const MulticastGroup& first = run.add_multicasts(&on, setup, {ReductionId{16}, 4});
+  const MulticastGroup& second = run.add_multicasts(&on, setup, {ReductionId{24}, 4});
+  Fabric& fabric = run.fabric();
+  for (LinkIndex link = 0; link < fabric.topology().links().size(); ++link) {
+    fabric.set_link_speed(link, 1'000);
+  }
+  run.start();
+  fabric.run_until([&] { return on.complete() && first.complete() && second.complete(); },
+                   fabric.now() + seconds(120));
+  run.finish();
+  run.expect(first.statistics().chunks_resent + second.statistics().chunks_resent > 0,
+             "queues were full");
+  run.expect(first.statistics().foreign + second.statistics().foreign == 0,
+             "no group gets frames of another");
+  return run.report();
+}
+
 /// A member's host forges frames as soon as it hears any: all that it may not be believed. It makes
 /// up nothing in its own name: what a member sends as its own data is its own affair.
 class Forger {
@@ -644,6 +700,10 @@ constexpr std::array scenarios = {
     Scenario{"multicasts_shared_late", "a switch does not copy shared frames yet", shared_late, 10},
     Scenario{"multicasts_straggler", "a member that is late costs nothing but time", straggler, 10},
     Scenario{"multicasts_dead_member", "a host dies: all others know which", dead_member, 10},
+    Scenario{"multicasts_comes_back", "a host stops for seconds, and misses what is sent",
+             comes_back, 12},
+    Scenario{"multicasts_two_at_once", "two groups of a tree overflow the queues of its ports",
+             two_at_once, 6},
     Scenario{"multicasts_hostile", "a member forges chunks and acknowledgements", hostile, 30},
     Scenario{"multicast_reductions", "results for one member: each enters one host", reductions,
              10},
