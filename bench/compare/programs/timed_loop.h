@@ -1,4 +1,4 @@
-/* The loop that bench/compare/allreduce and vector time, the same for every library: warm-up, then
+/* The loop that bench/compare/allreduce, vector and collectives time, the same for every library: warm-up, then
  * operations back to back, each timed by the monotonic clock; operands are written before that, and
  * results checked after it.
  *
@@ -17,12 +17,33 @@
 
 enum { most_points = 32 };
 
-/* One allreduce of `count` doubles, summed; or, with no elements, a barrier. Returns 0 on success.
+/* One call. Returns 0 on success. `count` doubles are those of a block:
+ *
+ *   call              in                  out
+ *   allreduce         one block           one: the sum of all; with no elements a barrier
+ *   broadcast         one block           one: that of the root, and roots take turns
+ *   allgather         one block           those of all ranks
+ *   reduce-scatter    one for each rank   one: the sum of all ranks' of this number
  */
 typedef int (*collective)(void* library, const double* in, double* out, size_t count);
 
+enum timed_call { timed_allreduce, timed_broadcast, timed_allgather, timed_reduce_scatter };
+
+/* -1 if there is no such call. */
+static inline int timed_call_named(const char* name) {
+  static const char* const names[] = {"allreduce", "broadcast", "allgather", "reduce-scatter"};
+  for (int i = 0; i < 4; ++i) {
+    if (strcmp(name, names[i]) == 0) {
+      return i;
+    }
+  }
+  return -1;
+}
+
 struct timed_loop {
   collective run;
+  collective agree; /* an allreduce */
+  enum timed_call call;
   void* library;
   int rank;
   int size;
@@ -36,15 +57,22 @@ struct timed_loop {
                      * between two operations would delay the others' next */
 };
 
+static inline size_t blocks_in(const struct timed_loop* loop) {
+  return loop->call == timed_reduce_scatter ? (size_t)loop->size : 1;
+}
+static inline size_t blocks_out(const struct timed_loop* loop) {
+  return loop->call == timed_allgather ? (size_t)loop->size : 1;
+}
+
 static inline double now_us(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static inline long long received(const char* interface, const char* what) {
+static inline long long counted(const char* interface, const char* what) {
   char path[256];
-  snprintf(path, sizeof path, "/sys/class/net/%s/statistics/rx_%s", interface, what);
+  snprintf(path, sizeof path, "/sys/class/net/%s/statistics/%s", interface, what);
   FILE* file = fopen(path, "r");
   long long value = -1;
   if (file == NULL || fscanf(file, "%lld", &value) != 1) {
@@ -81,6 +109,7 @@ static inline int ascending(const void* a, const void* b) {
 
 static inline void wrong(const struct timed_loop* loop, size_t count) {
   size_t i = 0;
+  count *= blocks_out(loop);
   while (i + 1 < count && loop->out[i] == loop->expected[i]) {
     ++i;
   }
@@ -91,15 +120,16 @@ static inline void wrong(const struct timed_loop* loop, size_t count) {
 
 /* Returns how long it took. */
 static inline double once(const struct timed_loop* loop, size_t count) {
-  memcpy(loop->in, loop->operand, count * sizeof *loop->in);
-  memset(loop->out, 0, count * sizeof *loop->out);
+  const size_t out_bytes = count * blocks_out(loop) * sizeof *loop->out;
+  memcpy(loop->in, loop->operand, count * blocks_in(loop) * sizeof *loop->in);
+  memset(loop->out, 0, out_bytes);
   const double began = now_us();
   if (loop->run(loop->library, loop->in, loop->out, count) != 0) {
     fprintf(stderr, "rank %d: the operation failed\n", loop->rank);
     exit(1);
   }
   const double took = now_us() - began;
-  if (memcmp(loop->out, loop->expected, count * sizeof *loop->out) != 0) {
+  if (memcmp(loop->out, loop->expected, out_bytes) != 0) {
     wrong(loop, count);
   }
   return took;
@@ -120,22 +150,47 @@ static inline size_t agreed_iterations(const struct timed_loop* loop, size_t cou
   wanted = wanted < least ? least : wanted > most ? most : wanted;
   const double mine = loop->rank == 0 ? (double)(long)wanted : 0;
   double agreed = 0;
-  if (loop->run(loop->library, &mine, &agreed, 1) != 0) {
+  if (loop->agree(loop->library, &mine, &agreed, 1) != 0) {
     fprintf(stderr, "rank %d: the operation failed\n", loop->rank);
     exit(1);
   }
   return (size_t)agreed;
 }
 
+/* What goes in, and what has to come out, with blocks of `count`. */
+static inline void prepare(const struct timed_loop* loop, size_t count) {
+  const size_t size = (size_t)loop->size;
+  const size_t rank = (size_t)loop->rank;
+  const double sum = loop->size * (loop->size + 1) / 2.0;
+  for (size_t i = 0; i < count * blocks_in(loop); ++i) {
+    const double of_rank = loop->call == timed_broadcast ? 1 : (double)(rank + 1);
+    loop->operand[i] = of_rank + (double)(i % 1000);
+  }
+  for (size_t i = 0; i < count * blocks_out(loop); ++i) {
+    switch (loop->call) {
+    case timed_allreduce: loop->expected[i] = sum + (double)size * (double)(i % 1000); break;
+    case timed_broadcast: loop->expected[i] = 1 + (double)(i % 1000); break;
+    case timed_allgather:
+      loop->expected[i] = (double)(i / count + 1) + (double)(i % count % 1000);
+      break;
+    case timed_reduce_scatter:
+      loop->expected[i] = sum + (double)size * (double)((rank * count + i) % 1000);
+      break;
+    }
+  }
+}
+
 static inline void time_operation(const struct timed_loop* loop, size_t count, FILE* result) {
+  prepare(loop, count);
   const size_t iterations = agreed_iterations(loop, count);
   double* latencies = calloc(iterations, sizeof *latencies);
   if (latencies == NULL) {
     perror("latencies");
     exit(1);
   }
-  const long long bytes = received(loop->interface, "bytes");
-  const long long frames = received(loop->interface, "packets");
+  const long long bytes = counted(loop->interface, "rx_bytes");
+  const long long frames = counted(loop->interface, "rx_packets");
+  const long long sent = counted(loop->interface, "tx_bytes");
   const struct usage before = usage_so_far();
   const double began = now_us();
   for (size_t i = 0; i < iterations; ++i) {
@@ -144,17 +199,18 @@ static inline void time_operation(const struct timed_loop* loop, size_t count, F
   const double ended = now_us();
   const struct usage after = usage_so_far();
   const double n = (double)iterations;
-  const double bytes_each = (double)(received(loop->interface, "bytes") - bytes) / n;
-  const double frames_each = (double)(received(loop->interface, "packets") - frames) / n;
+  const double bytes_each = (double)(counted(loop->interface, "rx_bytes") - bytes) / n;
+  const double frames_each = (double)(counted(loop->interface, "rx_packets") - frames) / n;
+  const double sent_each = (double)(counted(loop->interface, "tx_bytes") - sent) / n;
   qsort(latencies, iterations, sizeof *latencies, ascending);
   fprintf(result,
           "{\"bytes\": %zu, \"iterations\": %zu, \"median_us\": %.3f, \"p99_us\": %.3f, "
           "\"per_second\": %.1f, \"received_bytes\": %.1f, \"received_frames\": %.2f, "
-          "\"processor_us\": %.2f, \"waits\": %.2f, \"preempted\": %.2f}\n",
+          "\"sent_bytes\": %.1f, \"processor_us\": %.2f, \"waits\": %.2f, \"preempted\": %.2f}\n",
           count * sizeof(double), iterations, latencies[iterations / 2],
           latencies[iterations * 99 / 100], n / (ended - began) * 1e6, bytes_each, frames_each,
-          (after.processor_us - before.processor_us) / n, (after.waits - before.waits) / n,
-          (after.preempted - before.preempted) / n);
+          sent_each, (after.processor_us - before.processor_us) / n,
+          (after.waits - before.waits) / n, (after.preempted - before.preempted) / n);
   free(latencies);
 }
 
@@ -172,18 +228,13 @@ static inline void timed_loop_run(struct timed_loop* loop, const char* folder, c
     ++points;
     at = *end == ',' ? end + 1 : end + strlen(end);
   }
-  loop->in = calloc(longest, sizeof *loop->in);
-  loop->out = calloc(longest, sizeof *loop->out);
-  loop->operand = calloc(longest, sizeof *loop->operand);
-  loop->expected = calloc(longest, sizeof *loop->expected);
+  loop->in = calloc(longest * blocks_in(loop), sizeof *loop->in);
+  loop->out = calloc(longest * blocks_out(loop), sizeof *loop->out);
+  loop->operand = calloc(longest * blocks_in(loop), sizeof *loop->operand);
+  loop->expected = calloc(longest * blocks_out(loop), sizeof *loop->expected);
   if (loop->in == NULL || loop->out == NULL || loop->operand == NULL || loop->expected == NULL) {
     perror("operands");
     exit(1);
-  }
-  const double sum = loop->size * (loop->size + 1) / 2.0;
-  for (size_t i = 0; i < longest; ++i) {
-    loop->operand[i] = loop->rank + 1 + (double)(i % 1000);
-    loop->expected[i] = sum + loop->size * (double)(i % 1000);
   }
   char path[4096];
   char whole[4096];

@@ -5,6 +5,7 @@
 programs/timed_loop.h for the loop, host_network.py for the hosts.
 """
 
+import copy
 import json
 import random
 import statistics
@@ -37,7 +38,7 @@ PAYLOAD = {1500: 1408, 9000: 8896}  # of their frames, by MTU
 LONGEST = {1500: 1792, 9000: 9216}  # frames of the switch
 
 
-def switch_config(folder, kind, hosts, wide, mtu, in_switch, **process):
+def switch_config(folder, kind, hosts, wide, mtu, in_switch, shared=False, **process):
     """One switch, every host at a port, and for each number of hosts a tree."""
     config = Config(folder / "switch.sock", log_level="warning",
                     **({"longest_frame": LONGEST[mtu]} if mtu != 1500 else {}), **process)
@@ -53,6 +54,8 @@ def switch_config(folder, kind, hosts, wide, mtu, in_switch, **process):
             switch.trees[tree]["in_switch_results"] = True
         if wide:
             switch.trees[tree].update(slots=SLOTS, payload=PAYLOAD[mtu])
+        if shared:
+            switch.trees[tree]["shared"] = True
     return config
 
 
@@ -61,10 +64,11 @@ class OurLibrary:
     of each operation; `before_hosts(switch)` is called when the switch runs and before any host
     starts."""
 
-    def __init__(self, name, build, kind, hosts, mtu=1500, counts=None, before_hosts=None, **process):
+    def __init__(self, name, build, kind, hosts, mtu=1500, counts=None, before_hosts=None, call=None, **process):
         build = places.build_folder(build)
         self.name, self.kind, self.hosts = name, kind, hosts
         self.mtu, self.counts, self.before_hosts = mtu, counts, before_hosts
+        self.call = call  # of programs/timed_loop.h; None: allreduces
         self.process = process  # keys of the switch's [process]
         self.binaries, self.program = places.binaries(build), build / "bench" / "allreduce-tributary"
         if not self.program.exists():
@@ -75,7 +79,7 @@ class OurLibrary:
 
     def run(self, folder, size, seconds):
         config = switch_config(folder, self.kind, self.hosts, self.wide, self.mtu, self.in_switch,
-                               **self.process)
+                               self.call is not None, **self.process)
         switch = Switch(self.binaries, config, folder)
         try:
             if self.before_hosts:
@@ -90,7 +94,7 @@ class OurLibrary:
             return []
         counts = ",".join(map(str, self.counts)) if self.counts else None
         return [SLOTS, PAYLOAD[self.mtu], *([counts or ""] if counts or self.in_switch else []),
-                *([1] if self.in_switch else [])]
+                *([1] if self.in_switch else []), *([self.call] if self.call else [])]
 
     def run_hosts(self, folder, size, seconds):
         armed, cookie = self.name != DISARMED, random.getrandbits(32)
@@ -113,13 +117,21 @@ class OurLibrary:
 
 
 class TheirLibrary:
-    def __init__(self, name, program, hosts, counts):
-        self.counts = [] if counts is None else [",".join(map(str, counts))]
+    def __init__(self, name, program, hosts, counts, call=None):
+        self.counts = [] if counts is None else [",".join(map(str, counts)), *([call] if call else [])]
         self.name, self.package, self.program, self.hosts = name, mpi.PACKAGES[name], program, hosts
+        self.library, self.parameters = mpi.LIBRARIES[name], {}
+
+    def forced(self, name, parameters):
+        """The same library with these parameters (of Open MPI's MCA)."""
+        other = copy.copy(self)
+        other.name, other.parameters = f"{self.name}-{name}", parameters
+        return other
 
     def run(self, folder, size, seconds):
-        command, environment = mpi.LIBRARIES[self.name].command(
+        command, environment = self.library.command(
             self.hosts, size, [self.program, folder, host_network.BRIDGE_SIDE, seconds, *self.counts])
+        environment = {**environment, **{f"OMPI_MCA_{key}": str(value) for key, value in self.parameters.items()}}
         said = folder / "said"
         with said.open("w") as out, processes.running(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
@@ -146,6 +158,7 @@ def figures(folder, size):
             "per_second": statistics.median(f["per_second"] for f in of_operation),
             "root_bytes": root["received_bytes"],
             "root_frames": root["received_frames"],
+            "sent_bytes": statistics.median(f.get("sent_bytes", 0) for f in of_operation),
             # Programs of older builds do not report these.
             **{key: statistics.mean(f[key] for f in of_operation) for key in COSTS if key in root},
         }
@@ -174,7 +187,7 @@ def take_turns(options, folder, libraries, size):
     return [{name: turn[name] for name in names} for turn in turns]
 
 
-def their_libraries(programs, folder, wanted, most, counts=None):
+def their_libraries(programs, folder, wanted, most, counts=None, call=None):
     """The requested ones that are installed, for up to `most` ranks."""
     hosts = mpi.hosts(most, folder)
     found = []
@@ -184,5 +197,5 @@ def their_libraries(programs, folder, wanted, most, counts=None):
         except Missing as missing:
             progress(f"{missing}; it is left out")
             continue
-        found.append(TheirLibrary(name, program, hosts, counts))
+        found.append(TheirLibrary(name, program, hosts, counts, call))
     return found
