@@ -19,8 +19,8 @@ bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand)
   const std::byte* p = view.data + wire::ethernet_header_bytes;
   const std::uint64_t packed = packed_word_of(p);
   const wire::ReductionWord word = wire::unpack(packed);
-  if (word.arm || word.count == 0 || word.rc != 0 || !wire::is_supported(word.op) ||
-      !may_group(word.opcode())) {
+  if (word.arm || word.count == 0 || word.rc != 0 || word.wanted() ||
+      !wire::is_supported(word.op) || !may_group(word.opcode())) {
     return false;
   }
   summand.key = key;
