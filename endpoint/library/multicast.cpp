@@ -26,8 +26,10 @@ namespace {
 
 std::string call_text(const CallShape& call) {
   const auto reduced = [&] {
+    const bool has_type = call.type < collective::element_type_count; // it is from a frame
     return fmt::format("{} bytes of {} by {}", call.bytes,
-                       type_name(static_cast<collective::ElementType>(call.type)),
+                       has_type ? type_name(static_cast<collective::ElementType>(call.type))
+                                : "an unknown type",
                        name_of(static_cast<wire::Opcode>(call.op)));
   };
   switch (call.kind) {

@@ -73,6 +73,9 @@ TEST(roll_answer, is_read_as_it_was_written) {
   EXPECT_EQ(back.first_missing, 191U);
   EXPECT_EQ(back.call, lacking.call);
   EXPECT_EQ(window_in(payload_of(lacking, 5)), 5U);
+  RollAnswer reducing = lacking;
+  reducing.call = {.kind = Kind::reduce_scatter, .root = 0, .bytes = 12, .op = 0x2F, .type = 14};
+  EXPECT_EQ(roll_answer_in(payload_of(reducing, 5)).call, reducing.call);
   EXPECT_EQ(roll_answer_in(payload_of(RollAnswer{}, 5)).call, std::nullopt);
 }
 
@@ -89,8 +92,8 @@ TEST(verdict, is_read_as_it_was_written) {
       .what = Verdict::What::calls_differ,
       .group_ended = true,
       .rank = 77,
-      .root_call = {.kind = Kind::broadcast, .root = 3, .bytes = ~std::uint64_t{0}},
-      .other_call = {.kind = Kind::allgather, .root = 0xFFFFF, .bytes = 8}};
+      .root_call = {.kind = Kind::broadcast, .root = 3, .bytes = most_call_bytes - 1},
+      .other_call = {.kind = Kind::reduce, .root = 0xFFFFF, .bytes = 8, .op = 0x2F, .type = 14}};
   const Verdict outside{.what = Verdict::What::ended, .group_ended = true};
   for (const Verdict& verdict : {missing, ended, lacks, differ, outside}) {
     EXPECT_EQ(verdict_in(payload_of(verdict)), verdict);
