@@ -8,9 +8,6 @@
 namespace tributary::reliable_multicast::test {
 namespace {
 
-bool is_data(std::span<const std::byte> frame) {
-  return wire::is_shared(wire::dfa_of(frame.data() + wire::ethernet_header_bytes));
-}
 wire::SharedFrame chunk_in(std::span<const std::byte> frame) {
   wire::SharedFrame chunk;
   EXPECT_EQ(wire::decode(frame, wire::default_ethertype, chunk), wire::DecodeError::none);

@@ -407,7 +407,8 @@ TEST(Pieces, results_that_cannot_be_right_are_refused_by_name) {
     change(f);
     Bytes forged = kept;
     forged.resize(wire::wide_header_bytes + f.payload_bytes);
-    wire::encode_header(f, std::span(forged).first<wire::wide_header_bytes>());
+    wire::encode_header(
+        f, std::span<std::byte, wire::wide_header_bytes>(forged.data(), wire::wide_header_bytes));
     const std::uint64_t before = star[1].statistics().wrong_result;
     star[1].receive(forged, star.now());
     return star[1].statistics().wrong_result == before + 1;

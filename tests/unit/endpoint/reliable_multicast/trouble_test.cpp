@@ -6,10 +6,6 @@
 namespace tributary::reliable_multicast::test {
 namespace {
 
-bool is_data(std::span<const std::byte> frame) {
-  return wire::is_shared(wire::dfa_of(frame.data() + wire::ethernet_header_bytes));
-}
-
 World::Change with_timeout(std::uint64_t ns) {
   return [ns](Parameters& p) {
     p.group.member_timeout_ns = ns;

@@ -25,6 +25,11 @@ inline constexpr std::uint64_t second = 1'000'000'000;
 
 using Bytes = std::vector<std::byte>;
 
+/// Whether it is a shared frame.
+inline bool is_data(std::span<const std::byte> frame) {
+  return wire::is_shared(wire::dfa_of(frame.data() + wire::ethernet_header_bytes));
+}
+
 inline Nid nid_of_rank(std::uint32_t rank) { return Nid{0x100 + rank}; }
 [[nodiscard]] Parameters member_of(std::uint32_t size, std::uint32_t rank);
 
