@@ -275,8 +275,10 @@ void Member::request_result(Slot& slot, TimeNs now) {
   slot.request_interval_ns = std::max(
       slot.request_interval_ns, std::min(2 * slot.request_interval_ns, group.result_timeout_ns));
   slot.request_at = now + slot.request_interval_ns;
-  if (!slot.acknowledged) {
-    return; // it waits for data, and not for a result
+  // Else it waits for data, and not for a result. It may have acknowledged on trees that the group
+  // has left since, and the root may have the result.
+  if (!slot.acknowledged && !slot.acknowledged_full) {
+    return;
   }
   ++statistics_.requests_sent;
   slot.measured = false;

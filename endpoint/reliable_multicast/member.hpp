@@ -274,6 +274,7 @@ private:
   void refuse(Slot& slot, TimeNs now);
   void call_roll(Slot& slot, TimeNs now);
   [[nodiscard]] bool is_roll_call_due(const Slot& slot) const;
+  [[nodiscard]] bool is_oldest(const Slot& slot) const;
   void hear_roll(Slot& slot, const wire::ReductionFrame& frame, TimeNs now);
   void conclude_roll_call(Slot& slot, TimeNs now);
   void notify(const Slot& slot, const Verdict& verdict);

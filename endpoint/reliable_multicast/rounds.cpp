@@ -251,7 +251,7 @@ void Member::finish_round(Slot& slot, const wire::Payload& bits, SequenceNumber 
     return; // complete
   }
   arm_pieces(slot, holes_in(bits, slot.count), now);
-  if (holes != 0 && question.holes % holes_before_roll_call == 0) {
+  if (holes != 0 && question.holes % holes_before_roll_call == 0 && is_oldest(slot)) {
     call_roll(slot, now);
   } else {
     consider(slot, now);
@@ -303,7 +303,11 @@ bool Member::is_roll_call_due(const Slot& slot) const {
   if (retries < first_roll_call || (retries - first_roll_call) % 2 != 0) {
     return false;
   }
-  // Later windows wait for the same members.
+  return is_oldest(slot);
+}
+
+/// Later windows wait for the same members.
+bool Member::is_oldest(const Slot& slot) const {
   return std::ranges::none_of(slots_, [&](const Slot& other) {
     return other.state != WindowState::absent && other.window < slot.window;
   });
