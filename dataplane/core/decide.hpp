@@ -417,7 +417,7 @@ template <typename Effects>
   return replicate(effects, fields.frame(), entry.children, Event::armed_set);
 }
 
-/// A result that somebody wants: to those who do, as far as this switch knows them. Members look at
+/// A result for members that want it: to those, as far as this switch knows them. Members look at
 /// what is theirs.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision handed_down(Effects effects, const Fields& fields,

@@ -60,7 +60,7 @@ reduction_parameters(const collective::GroupParameters& context) {
   return fault_of(p).empty() ? std::optional(p) : std::nullopt;
 }
 
-/// Of either lane; nullopt if the context will not do.
+/// The parameters of either lane; nullopt if the context will not do.
 [[nodiscard]] inline std::optional<reliable_multicast::Parameters>
 lane_parameters(const collective::GroupParameters& context, Lane lane) {
   if (!context.shared) {

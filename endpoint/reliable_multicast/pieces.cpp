@@ -1,5 +1,5 @@
 // Windows that are reduced: each member contributes to each piece, and the owner of a piece gets its
-// result, which nobody else does (bit 62 of its contribution: docs/protocol/engine.md). Windows, and
+// result, and no other member does (bit 62 of its contribution: docs/protocol/engine.md). Windows, and
 // what says which results are here, are those of multicasts; the ids of pieces are their own.
 //
 //   event                                does
@@ -217,7 +217,7 @@ void Member::arm_pieces(Slot& slot, const ChunkSet& pieces, TimeNs now) {
     return;
   }
   Question& question = question_of(slot);
-  // Where nobody wants a result the switch sends it to all, and opens the sequence after it.
+  // Where no member wants a result the switch sends it to all, and opens the sequence after it.
   question.pieces = question.pieces ? collective::successor(collective::successor(*question.pieces))
                                     : channel_.parameters.first_sequence;
   const wire::ArmSet set{

@@ -391,7 +391,7 @@ FAULTS = [
     Fault("never_asks_again", ROUNDS, "a lost acknowledgement ends all progress",
           "  question.retry_at = now + interval_ns(question);\n  take_result(", "  question.retry_at = never;\n  take_result("),
     # ---- results for those who want them ----
-    Fault("wanted_forgotten_upward", ENGINE, "the switch above does not know that somebody wants the result",
+    Fault("wanted_forgotten_upward", ENGINE, "the switch above does not know that a member wants the result",
           "const bool wanted = !record.wanted(d.match.sequence()).empty();", "const bool wanted = false;"),
     Fault("wanted_of_an_earlier_reduction", DESCRIPTOR, "a result goes where one of the same sequence was wanted before",
           "    wanted_by = {};\n", ""),
@@ -405,7 +405,7 @@ FAULTS = [
           "frame.word.resno == sequence &&", ""),
     Fault("piece_without_some", PIECES, "a result that lacks a member is taken",
           "  if (!is_this || !has_all) {", "  if (!is_this) {"),
-    Fault("piece_not_wanted", PIECES, "nobody gets a result",
+    Fault("piece_not_wanted", PIECES, "no member gets a result",
           ".pad = slot.own.contains(piece) ? wire::pad_wanted : std::uint8_t{0}}", ".pad = std::uint8_t{0}}"),
     Fault("pieces_never_again", PIECES, "a lost piece is not armed again", "  if (!parameters_.reduces || pieces.empty()) {",
           "  if (!parameters_.reduces || pieces.empty() || question_of(slot).holes != 0) {"),

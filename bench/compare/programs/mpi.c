@@ -1,5 +1,5 @@
-/* One rank of bench/compare/allreduce, vector and collectives, through an MPI library. The comparison
- * compiles it with the wrapper of each library; it is not part of the build. */
+/* One rank of bench/compare/allreduce, vector and collectives, through an MPI library. The
+ * comparison compiles it with the wrapper of each library; it is not part of the build. */
 #include "timed_loop.h"
 
 #include <mpi.h>

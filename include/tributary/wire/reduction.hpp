@@ -24,7 +24,7 @@
 //   63:61  pad         bit 61 is the hosts' retry flag, bit 62 says that the contribution's sender
 //                      wants the result for itself; carried unchanged downward
 //
-// A result that is wanted goes to who wants it, and to nobody else: it keeps bit 62 on its way up
+// A result that is wanted goes to the member that wants it, and to no other one: it keeps bit 62 on its way up
 // and down, and does not arm (docs/protocol/engine.md).
 //
 // The contribution signature. Counts alone cannot distinguish a duplicate from a missing

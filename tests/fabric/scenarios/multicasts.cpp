@@ -518,7 +518,8 @@ OfReductions reductions_on_tree_of(std::uint32_t slots, std::vector<HostIndex> h
   return {std::move(setup), {ReductionId{static_cast<std::uint8_t>(slots / 2)}, slots / 2}};
 }
 
-/// Without faults: one result for each piece, which enters one host, and nobody asks for anything.
+/// Without faults: one result for each piece, which enters one host, and no member asks for
+/// anything.
 RunReport reductions(const RunOptions& options) {
   Run run(options, two_level(4, 4));
   auto [setup, context] = reductions_on_tree_of(64, run.all_hosts(), run.random());

@@ -1,5 +1,5 @@
-// Results for some: a contribution may want the result for itself, and then nobody else gets it;
-// and arms of several reductions at once.
+// Results for some: a contribution may want the result for itself, and then no other member gets
+// it; and arms of several reductions at once.
 
 #include "dataplane/core/explain.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
