@@ -64,8 +64,8 @@
 // another's.
 //
 // Allocates a slot's memory with its first use, and nothing else after construction. One thread at
-// a time. Files: member.cpp, data.cpp, pieces.cpp, acknowledging.cpp (every member), rounds.cpp (the
-// root).
+// a time. Files: member.cpp, data.cpp, pieces.cpp, acknowledging.cpp (every member), rounds.cpp
+// (the root).
 #pragma once
 
 #include "endpoint/collective/channel.hpp"

@@ -24,9 +24,9 @@ struct Parameters {
   std::uint32_t chunk_bytes = 1408;
   /// K, the chunks of a window. S x K x P bounds what all senders together have outstanding.
   std::uint32_t window_chunks = 64;
-  /// Members reduce blocks instead, and each gets the results of its own (pieces.cpp): window_chunks
-  /// is then at most 64, and S x K further ids of the tree, from `first_piece` on, are used for
-  /// that.
+  /// Members reduce blocks instead, and each gets the results of its own (pieces.cpp):
+  /// `window_chunks` is then at most 64, and S x K further ids of the tree, from `first_piece` on,
+  /// are used for that.
   bool reduces = false;
   ReductionId first_piece{0};
   /// A sender returns before its last chunks are acknowledged if they are at most this many bytes,

@@ -1,21 +1,21 @@
-// Windows that are reduced: each member contributes to each piece, and the owner of a piece gets its
-// result, and no other member does (bit 62 of its contribution: docs/protocol/engine.md). Windows, and
-// what says which results are here, are those of multicasts; the ids of pieces are their own.
+// Windows that are reduced: each member contributes to each piece, and its owner alone gets the
+// result (bit 62 of its contribution: docs/protocol/engine.md). Windows, and what says which results
+// are here, are those of multicasts; the ids of pieces are their own.
 //
 //   event                                does
-//   the root opens a window              arms its pieces with one frame (tributary/wire/arm_set.hpp)
-//                                          that names the window
+//   the root opens a window              arms its pieces with one frame that names the window
+//                                          (tributary/wire/arm_set.hpp)
 //   pieces of w are armed, newer         contributes to each of them, in their order
 //     sequence
 //   the same of w + S, and w is          w is complete: the root has its result
 //     acknowledged as full
 //   result of an own piece, of the       stores it. Own pieces complete nearly in their order, so
-//     sequence contributed to            earlier ones of the same sequence that are not here are lost
+//     sequence contributed to              earlier ones of the same sequence are lost if not here
 //   acknowledgement with holes           the root arms those pieces again, for another sequence
 //
 // A result counts if it includes every member once, by its count and the sum of the signatures, and
-// is of the sequence that this member contributed to. A call needs its operands until its windows are
-// complete.
+// is of the sequence that this member contributed to. A call needs its operands until its windows
+// are complete.
 //
 // Only on trees with in-switch results: the switch next to the root adds all contributions, and the
 // root is a member as any other.

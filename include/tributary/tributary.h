@@ -634,8 +634,8 @@ struct tributary_statistics {
 TRIBUTARY_API int tributary_get_statistics(struct tributary_group* group,
                                            struct tributary_statistics* statistics);
 
-/* Of the group's broadcasts, allgathers and reduce-scatters with windows; all 0 before the first one,
- * and where members reduce everything instead. */
+/* Of the group's broadcasts, allgathers and reduce-scatters with windows; all 0 before the first
+ * one, and where members reduce everything instead. */
 struct tributary_multicast_statistics {
   uint64_t operations;        /* calls begun */
   uint64_t windows;           /* windows complete at all members */

@@ -1,6 +1,6 @@
 /* The loop that bench/compare/allreduce, vector and collectives time, the same for every library:
- * warm-up, then operations back to back, each timed by the monotonic clock; operands are written before that, and
- * results checked after it.
+ * warm-up, then operations back to back, each timed by the monotonic clock; operands are written
+ * before that, and results checked after it.
  *
  * Every rank writes one line of JSON for each operation: the median and the 99th percentile of its
  * latencies, operations a second, the bytes its interface received meanwhile, and per operation the

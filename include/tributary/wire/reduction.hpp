@@ -24,8 +24,8 @@
 //   63:61  pad         bit 61 is the hosts' retry flag, bit 62 says that the contribution's sender
 //                      wants the result for itself; carried unchanged downward
 //
-// A result that is wanted goes to the member that wants it, and to no other one: it keeps bit 62 on its way up
-// and down, and does not arm (docs/protocol/engine.md).
+// A result that is wanted goes to the member that wants it, and to no other one: it keeps bit 62
+// on its way up and down, and does not arm (docs/protocol/engine.md).
 //
 // The contribution signature. Counts alone cannot distinguish a duplicate from a missing
 // contribution. So the 56-bit remote offset of the Portals command, which reductions do not use,

@@ -1,5 +1,6 @@
-// Time of a broadcast, an allgather or a reduce-scatter in the network: chunks of blocks in windows,
-// whose acknowledgements the network reduces (docs/protocol/shared-frames.md), frame by frame.
+// Time of a broadcast, an allgather or a reduce-scatter in the network: chunks of blocks in
+// windows, whose acknowledgements the network reduces (docs/protocol/shared-frames.md), frame by
+// frame.
 //
 // The tree, its switches and its hosts are those of tree_run.hpp, with in-switch results: the root
 // host is a member as any other.
