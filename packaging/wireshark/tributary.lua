@@ -66,6 +66,7 @@ for code, entry in pairs(OPERATORS) do
   OPCODES[code] = entry[1]
 end
 of_range(OPCODES, 0, 63, "RESERVED")
+local ARM_SET = 0x3E -- on an arm: of several reductions
 
 local RESULT_CODES = of_range({
   [0] = "success", "flt_inexact", "unassigned", "flt_overflow", "flt_invalid", "repsum_inexact",
@@ -168,6 +169,7 @@ field("uint8", "rc", "Result code", base.DEC, RESULT_CODES)
 field("int8", "m", "M", base.DEC)
 field("uint8", "overflow_id", "Limb that overflowed", base.DEC)
 field("uint8", "pad", "Pad", base.DEC)
+field("bool", "wanted", "The sender wants the result for itself")
 field("bool", "retry", "Retry")
 field("bytes", "payload", "Payload")
 field("uint32", "elements", "Elements", base.DEC)
@@ -760,11 +762,14 @@ local function dissect_reduction(s, h)
   w.m = signed_byte(bits(high, 19, 8))
   w.pad = bits(high, 29, 3)
   w.retry = w.pad % 2 == 1
+  w.wanted = math.floor(w.pad / 2) % 2 == 1
+  w.arms_several = w.arm and w.op == ARM_SET and not wide
   -- Where the tree has in-switch results the root contributes like the others (docs/protocol/in-switch-results.md).
   w.from_root = w.arm or (h.dscp == 8 and not (w.count > 0 and w.resno == w.seqno))
   local word = tree:add(f.word, tvb(40, 8))
   word:add(f.pad, tvb(40, 1), w.pad)
   word:add(f.retry, tvb(40, 1), w.retry)
+  word:add(f.wanted, tvb(40, 1), w.wanted)
   word:add(f.overflow_id, tvb(40, 1), bits(high, 27, 2))
   word:add(f.m, tvb(40, 2), w.m)
   local rc = word:add(f.rc, tvb(41, 2), w.rc)
@@ -796,6 +801,12 @@ local function dissect_reduction(s, h)
   if not w.from_root then
     say(s, "rank %d", tvb(32, 4):le_uint())
   end
+  if w.arms_several then
+    say(s, "and others of its set")
+  end
+  if w.wanted then
+    say(s, "wanted")
+  end
   if w.retry then
     say(s, "retry")
     complain(s, word, "retry", w.from_root and "The root asks again, or replays" or "The leaf asks again")
@@ -807,7 +818,7 @@ local function dissect_reduction(s, h)
     say(s, RESULT_CODES[w.rc])
     complain(s, rc, "result_code", "Result code " .. w.rc .. ", " .. RESULT_CODES[w.rc])
   end
-  if OPCODES[w.op] == "RESERVED" then
+  if OPCODES[w.op] == "RESERVED" and not w.arms_several then
     complain(s, op, "reserved_opcode", string.format("Reserved opcode 0x%02x", w.op))
   elseif wide and payload_bytes and not carries(w.form, w.op) then
     complain(s, op, "wrong_pair", OPCODES[w.op] .. " is not defined for " .. FORMS[w.form][1])
