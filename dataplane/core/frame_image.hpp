@@ -193,8 +193,8 @@ private:
 ///
 /// A contribution is plain if its code is `success`, and its sender does not want the result for
 /// itself. Contributions to one group mostly agree in operation and count. The rest of the word
-/// does not decide anything: the sequence belongs to the key's MatchWord, and M and the overflow id are
-/// operands of FLT_REPSUM.
+/// does not decide anything: the sequence belongs to the key's MatchWord, and M and the overflow id
+/// are operands of FLT_REPSUM.
 class PlainWord {
 public:
   /// Matches no contribution: its operation is reserved, so no reduction holds it.

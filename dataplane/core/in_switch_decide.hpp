@@ -21,9 +21,9 @@
 // parent port, in the class of the last arm, and arms the descriptor of this switch as well: for
 // the next sequence, s + 1 modulo 1022. The result is kept until the id's next one.
 //
-// A result that is wanted (a contribution had bit 62) leaves by the ports of those who want it alone
-// (`directed`), in the form in which it would have gone up, arm 0 and bit 62: the descriptor is
-// free then, and nothing is kept. The root may want one, too.
+// A result that is wanted (a contribution had bit 62) leaves by the ports of those who want it
+// alone (`directed`), in the form in which it would have gone up, arm 0 and bit 62: the descriptor
+// is free then, and nothing is kept. The root may want one, too.
 //
 // A full count without the root's own contribution is wrong: some host was counted twice. All of it
 // is dropped (`discarded`), and the descriptor stays armed. So the kept result is only replaced by

@@ -1,6 +1,6 @@
 // Windows that are reduced: each member contributes to each piece, and its owner alone gets the
-// result (bit 62 of its contribution: docs/protocol/engine.md). Windows, and what says which results
-// are here, are those of multicasts; the ids of pieces are their own.
+// result (bit 62 of its contribution: docs/protocol/engine.md). Windows, and what says which
+// results are here, are those of multicasts; the ids of pieces are their own.
 //
 //   event                                does
 //   the root opens a window              arms its pieces with one frame that names the window
