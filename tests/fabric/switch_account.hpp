@@ -117,7 +117,7 @@ private:
     unsigned form = 0;              ///< likewise
     std::uint64_t total_length = 0; ///< likewise
     unsigned result_code = 0;       ///< the worst of all contributions
-    PortSet wanted;                 ///< contributions that want the result came by these
+    PortSet wanted{};               ///< contributions that want the result came by these
     std::array<std::byte, FrameReader::rank_end> header{};
   };
   /// Counters by engine, as the core has them.
@@ -226,7 +226,7 @@ private:
   /// For whom results are, of the sequence that was reduced last.
   struct Wanted {
     unsigned sequence = 0;
-    PortSet by;
+    PortSet by{};
   };
   std::map<std::uint32_t, Wanted> wanted_; ///< by reduction key
   std::array<Engine, max_ports> engines_{};
