@@ -693,7 +693,7 @@ void SwitchAccount::check_result(const Armed& armed, std::span<const std::byte> 
          in_switch ? (armed.sequence.number + 1) % 1022 : armed.sequence.number);
   differ("result's sequence", r.result_of(), armed.sequence.number);
   differ("arm bit", r.arm() ? 1 : 0, in_switch ? 1 : 0);
-  differ("pad", r.pad(), armed.wanted.empty() ? 0 : 2);
+  differ("pad", r.pad(), armed.wanted.empty() ? 0U : 2U);
   differ("cookie", r.cookie().value, armed.sequence.cookie.value);
   differ("opcode", r.opcode(), armed.opcode);
   unsigned worst = armed.result_code;
