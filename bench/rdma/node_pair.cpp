@@ -27,7 +27,7 @@ rdma_policy::Policy policy_for(const Line& line, const Transfer& transfer) {
 
 Options options_for(Nid nid, const Transfer& transfer, std::uint64_t seed) {
   Options options;
-  options.nid = nid;
+  options.address = nid;
   options.seed = seed;
   options.longest_frame = transfer.payload + wire::rdma_overhead_bytes;
   options.sinks = options.sources = options.works = options.peers = 16;

@@ -137,7 +137,7 @@ void sink(benchmark::State& state) {
   constexpr Vni vni{1};
   Options o;
   o.longest_frame = 9014;
-  o.nid = Nid{1};
+  o.address = Nid{1};
   Node node(o);
   LastFrame port;
   std::vector<std::byte> memory(std::size_t{frames} * payload);

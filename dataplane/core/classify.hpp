@@ -137,7 +137,7 @@ public:
                                      static_cast<std::uint32_t>(wire::reduction_frame_bytes)),
         ethertype_(policy.ethertype), verify_checksum_(policy.verify_checksum), lldp_(policy.lldp),
         foreign_to_(policy.foreign_to),
-        guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),
+        guard_mask_(policy.nid ? ~wire::FabricAddress::unicast({Nid{0}, 0xFFF}).value : 0),
         guarded_source_(policy.nid ? wire::FabricAddress::unicast(*policy.nid).value : 0),
         vnis_(policy.vnis.get()),
         head_(as_on_the_wire(std::uint64_t{policy.ethertype} << 48 |

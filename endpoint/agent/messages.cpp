@@ -248,12 +248,18 @@ Job job_of(const json::value& value) {
   return job;
 }
 
+/// 0 where it is missing: an agent that gave out none.
+std::uint16_t end_point_of(const Fields& fields, std::string_view field) {
+  return static_cast<std::uint16_t>(fields.number(field, 0, end_points_per_host - 1U).value_or(0));
+}
+
 Socket socket_of(const json::value& value) {
   const Fields fields(value, "a socket");
   return {.inode = fields.required_number<std::uint64_t>("inode"),
           .uid = fields.required_number<std::uint32_t>("uid"),
           .mark = Mark{fields.required_number<std::uint32_t>("mark")},
-          .vni = fields.required_vni("vni")};
+          .vni = fields.required_vni("vni"),
+          .end_point = end_point_of(fields, "end_point")};
 }
 
 template <typename T, typename Read>
@@ -354,6 +360,7 @@ json::object json_of(const Opened& opened) {
                    {"vni", opened.vni.value},
                    {"mark", opened.mark.value},
                    {"nid", opened.nid.value},
+                   {"end_point", opened.end_point},
                    {"host", opened.host},
                    {"interface", opened.interface},
                    {"ethertype", opened.ethertype},
@@ -390,6 +397,7 @@ Opened opened_of(const json::value& result) {
   if (!wire::is_valid_nid(opened.nid)) {
     wrong("\"nid\" is not one that a frame can carry");
   }
+  opened.end_point = end_point_of(fields, "end_point");
   opened.host = fields.required_name("host");
   opened.interface = fields.required_name("interface");
   opened.ethertype = fields.required_number<std::uint16_t>("ethertype", lowest_ethertype);
@@ -423,9 +431,13 @@ std::string text_of(const Record& record) {
     sockets.push_back({{"inode", socket.inode},
                        {"uid", socket.uid},
                        {"mark", socket.mark.value},
-                       {"vni", socket.vni.value}});
+                       {"vni", socket.vni.value},
+                       {"end_point", socket.end_point}});
   }
-  return line({{"highest_mark", record.highest_mark}, {"jobs", jobs}, {"sockets", sockets}});
+  return line({{"highest_mark", record.highest_mark},
+               {"last_end_point", record.last_end_point},
+               {"jobs", jobs},
+               {"sockets", sockets}});
 }
 
 Record record_of(std::string_view text) {
@@ -433,6 +445,7 @@ Record record_of(std::string_view text) {
   const Fields fields(value, "the record");
   Record record;
   record.highest_mark = fields.required_number<std::uint32_t>("highest_mark");
+  record.last_end_point = end_point_of(fields, "last_end_point");
   record.jobs = list_of<Job>(fields, "jobs", job_of);
   record.sockets = list_of<Socket>(fields, "sockets", socket_of);
   return record;

@@ -46,7 +46,8 @@ struct Opened {
   Vni vni{};
   Mark mark{};
   Nid nid{};
-  std::string host{}; ///< its name, as the agent announces it
+  std::uint16_t end_point = 0; ///< of unicast frames; 0: it receives none
+  std::string host{};          ///< its name, as the agent announces it
   std::string interface {};
   std::uint16_t ethertype = 0;
   wire::MacAddress address{};

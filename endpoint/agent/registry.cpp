@@ -48,12 +48,17 @@ void Registry::adopt(const Record& record, TimeNs now) {
   }
   for (const Socket& socket : record.sockets) {
     sockets_.insert_or_assign(socket.inode, socket);
+    end_points_.set(socket.end_point);
+  }
+  if (record.last_end_point >= first_given_end_point) {
+    last_end_point_ = record.last_end_point;
   }
 }
 
 Record Registry::record() const {
   Record record;
   record.highest_mark = marks_.highest().value;
+  record.last_end_point = last_end_point_;
   for (const auto& [id, job] : jobs_) {
     record.jobs.push_back(job);
   }
@@ -373,13 +378,39 @@ AgentError Registry::overheard_error(const Job& job, const Socket& by) const {
                   by.uid, job.vni.value, job.id, by.inode)};
 }
 
+bool Registry::has_end_point() const {
+  for (std::size_t number = first_given_end_point; number < end_points_per_host; ++number) {
+    if (!end_points_[number]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::uint16_t Registry::new_end_point() {
+  if (!has_end_point()) {
+    refuse(Reason::limit, "every end point of this node is in use by a socket; end some programs");
+  }
+  do {
+    last_end_point_ = last_end_point_ + 1 < end_points_per_host
+                          ? static_cast<std::uint16_t>(last_end_point_ + 1)
+                          : first_given_end_point;
+  } while (end_points_[last_end_point_]);
+  return last_end_point_;
+}
+
 void Registry::opened(const Socket& socket) {
   sockets_.insert_or_assign(socket.inode, socket);
+  end_points_.set(socket.end_point);
   ++counts_.sockets_opened;
 }
 
 void Registry::keep_only(const std::unordered_set<std::uint64_t>& inodes) {
   std::erase_if(sockets_, [&](const auto& each) { return !inodes.contains(each.first); });
+  end_points_.reset();
+  for (const auto& [inode, socket] : sockets_) {
+    end_points_.set(socket.end_point);
+  }
 }
 
 std::size_t Registry::sockets_of(Mark mark) const {

@@ -5,7 +5,8 @@
 //   registry.adopt(record, now);                   what the agent knew before it was restarted
 //   const Added added = registry.add(peer, request, now);     then the guard learns its mark
 //   const Job& job = registry.choose(peer, open_request, now);
-//   registry.opened({.inode = ..., .uid = peer.uid, .mark = job.mark});
+//   const std::uint16_t end_point = registry.new_end_point();
+//   registry.opened({.inode = ..., .uid = peer.uid, .mark = job.mark, .end_point = end_point});
 //   for (const Job& over : registry.expire(now)) ...          then the guard forgets its mark
 //
 // Who may declare a job:
@@ -18,6 +19,10 @@
 //
 // Who gets a socket: a process of the job's user that is in the job's cgroup, where it has one.
 // Jobs with a cgroup go before those without one.
+//
+// Each socket has an end point of its own on the node: unicast frames of others do not reach it. It
+// is given to no other socket while the first one lives, and as late as possible after that, so
+// that frames on their way to a program that has ended do not reach the next one.
 //
 // A job that ends takes its mark with it: the guard drops whatever its sockets still send. The mark
 // is given to no other job while one of these sockets lives. Such a socket still receives its VNI,
@@ -32,6 +37,7 @@
 #include "tributary/types.hpp"
 
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -71,7 +77,8 @@ struct Socket {
   std::uint64_t inode = 0; ///< names it in the kernel's lists
   std::uint32_t uid = 0;   ///< whose it was at first
   Mark mark{};
-  Vni vni{}; ///< of the frames that it receives
+  Vni vni{};                   ///< of the frames that it receives
+  std::uint16_t end_point = 0; ///< of unicast frames; 0: it receives none
 
   friend bool operator==(const Socket&, const Socket&) = default;
 };
@@ -81,6 +88,7 @@ struct Record {
   std::vector<Job> jobs{};
   std::vector<Socket> sockets{};
   std::uint32_t highest_mark = 0;
+  std::uint16_t last_end_point = 0; ///< the one given last
 
   friend bool operator==(const Record&, const Record&) = default;
 };
@@ -129,6 +137,10 @@ public:
   /// known; nullptr if there is none. Valid until the next change.
   [[nodiscard]] const Socket* overhearing(const Job& job) const;
   [[nodiscard]] AgentError overheard_error(const Job& job, const Socket& by) const;
+  /// An end point that no socket has. `keep_only` may free some.
+  [[nodiscard]] std::uint16_t new_end_point();
+  /// Whether `new_end_point` has one.
+  [[nodiscard]] bool has_end_point() const;
   void opened(const Socket& socket);
   /// Forgets the sockets that are not among these.
   void keep_only(const std::unordered_set<std::uint64_t>& inodes);
@@ -164,6 +176,8 @@ private:
   Marks marks_;
   Jobs jobs_;
   std::unordered_map<std::uint64_t, Socket> sockets_; ///< by inode
+  std::bitset<end_points_per_host> end_points_;       ///< of sockets
+  std::uint16_t last_end_point_ = end_points_per_host - 1;
   /// The newest jobs that have ended, for messages.
   std::deque<std::pair<std::string, TimeNs>> ended_;
   std::map<std::uint32_t, Declared> declared_; ///< by user id

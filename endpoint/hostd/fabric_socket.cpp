@@ -1,8 +1,8 @@
 #include "endpoint/hostd/fabric_socket.hpp"
 
-#include "endpoint/hostd/receive_filter.hpp"
 #include "lib/link/link_error.hpp"
 #include "lib/link/packet_socket.hpp"
+#include "lib/link/receive_filter.hpp"
 
 #include <fmt/format.h>
 
@@ -29,8 +29,7 @@ void set_option(const link::PacketSocket& socket, int option, const T& value, co
 
 } // namespace
 
-FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethertype, Vni vni,
-                                host_agent::Mark mark, std::size_t receive_buffer_bytes) {
+FabricSocket open_fabric_socket(const std::string& interface, const FabricSocketOptions& options) {
   // It receives nothing before its filter is in force. The kernel writes the headers: it would else
   // let the program ask for checksums and segments that it makes after the guard has looked, and
   // that change any two bytes of a frame (PACKET_VNET_HDR).
@@ -40,15 +39,19 @@ FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethe
   if (!opened.interface.up) {
     throw link::link_error(ENETDOWN, interface, "opening it");
   }
-  attach_receive_filter(socket.fd(),
-                        {.interface_index = static_cast<std::uint32_t>(opened.interface.index),
-                         .ethertype = ethertype,
-                         .vni = vni},
-                        interface);
-  set_option(socket, SO_MARK, mark.value, "marking the socket");
-  if (receive_buffer_bytes > 0) {
-    socket.set_receive_buffer(receive_buffer_bytes);
-    socket.receive(ethertype);
+  link::attach_receive_filter(
+      socket.fd(),
+      {.interface_index = static_cast<std::uint32_t>(opened.interface.index),
+       .ethertype = options.ethertype,
+       .vni = options.vni,
+       .end_point = options.end_point,
+       .header_of_kernel = true,
+       .fabric_frames_only = true},
+      true, interface);
+  set_option(socket, SO_MARK, options.mark.value, "marking the socket");
+  if (options.receive_buffer_bytes > 0) {
+    socket.set_receive_buffer(options.receive_buffer_bytes);
+    socket.receive(options.ethertype);
   }
   struct stat status {};
   if (::fstat(socket.fd(), &status) != 0) {

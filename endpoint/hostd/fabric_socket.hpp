@@ -1,8 +1,8 @@
 // Makes the packet socket that a program gets, and finds out which of them live.
 //
-// The socket receives one VNI of one EtherType at one interface, by a filter that cannot be
-// removed, and sends with a mark that cannot be changed. The guard (endpoint/agent/guard.hpp)
-// decides by the mark what leaves.
+// The socket receives one VNI of one EtherType at one interface, and unicast frames of one end
+// point, by a filter that cannot be removed, and sends with a mark that cannot be changed. The
+// guard (endpoint/agent/guard.hpp) decides by the mark what leaves.
 #pragma once
 
 #include "endpoint/agent/job.hpp"
@@ -23,10 +23,17 @@ struct FabricSocket {
   link::InterfaceFacts interface;
 };
 
-/// With 0 bytes for frames that wait it receives nothing. Throws LinkError.
-[[nodiscard]] FabricSocket open_fabric_socket(const std::string& interface, std::uint16_t ethertype,
-                                              Vni vni, host_agent::Mark mark,
-                                              std::size_t receive_buffer_bytes);
+struct FabricSocketOptions {
+  std::uint16_t ethertype = 0;
+  Vni vni{};
+  host_agent::Mark mark{};
+  std::uint16_t end_point = 0;
+  std::size_t receive_buffer_bytes = 0; ///< 0: it receives nothing
+};
+
+/// Throws LinkError.
+[[nodiscard]] FabricSocket open_fabric_socket(const std::string& interface,
+                                              const FabricSocketOptions& options);
 
 /// The inodes of all packet sockets of this network namespace. Throws std::runtime_error.
 [[nodiscard]] std::unordered_set<std::uint64_t> packet_sockets();

@@ -217,7 +217,8 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
                             config_.agent.ethertype, *request.ethertype));
   }
   const Job& job = registry_->choose(peer, request, net::steady_now());
-  if (registry_->is_at_socket_limit(peer) || registry_->overhearing(job) != nullptr) {
+  if (registry_->is_at_socket_limit(peer) || !registry_->has_end_point() ||
+      registry_->overhearing(job) != nullptr) {
     forget_closed_sockets();
   }
   if (const host_agent::Socket* const by = registry_->overhearing(job)) {
@@ -230,18 +231,28 @@ Reply HostProcess::handle(const Peer& peer, Connection, const host_agent::OpenRe
   }
   const std::size_t most = std::size_t{config_.limits.receive_buffer_mib} << 20U;
   const std::size_t wanted = request.receive_buffer_bytes.value_or(most);
-  FabricSocket socket = open_fabric_socket(config_.agent.interface, config_.agent.ethertype,
-                                           job.vni, job.mark, std::min(wanted, most));
+  const std::uint16_t end_point = wanted > 0 ? registry_->new_end_point() : std::uint16_t{0};
+  FabricSocket socket =
+      open_fabric_socket(config_.agent.interface, {.ethertype = config_.agent.ethertype,
+                                                   .vni = job.vni,
+                                                   .mark = job.mark,
+                                                   .end_point = end_point,
+                                                   .receive_buffer_bytes = std::min(wanted, most)});
   if (socket.interface.address != guardian_.guarded().address) {
     reconcile(); // the address was changed a moment ago
   }
-  registry_->opened({.inode = socket.inode, .uid = peer.uid, .mark = job.mark, .vni = job.vni});
+  registry_->opened({.inode = socket.inode,
+                     .uid = peer.uid,
+                     .mark = job.mark,
+                     .vni = job.vni,
+                     .end_point = end_point});
   store();
   spdlog::debug("process {} of user {} has a socket of job \"{}\"", peer.pid, peer.uid, job.id);
   const host_agent::Opened opened{.job = job.id,
                                   .vni = job.vni,
                                   .mark = job.mark,
                                   .nid = guardian_.guarded().nid,
+                                  .end_point = end_point,
                                   .host = host_name(),
                                   .interface = config_.agent.interface,
                                   .ethertype = config_.agent.ethertype,

@@ -108,7 +108,11 @@ tributary::library::Rdma& tributary_host::make_rdma(tributary::engine::Loop::Loc
   drain(lock, "RDMA can begin");
   settings.buffer_bytes = std::max(settings.buffer_bytes, buffer_bytes_);
   buffer_bytes_ = settings.buffer_bytes;
-  rdma_ = std::make_unique<tributary::library::Rdma>(loop_, settings, nid_, ethertype_);
+  if (!by_agent_ && !end_point_) {
+    end_point_.emplace(interface_);
+  }
+  const tributary::EndPoint address(nid_, by_agent_ ? by_agent_->end_point : end_point_->value());
+  rdma_ = std::make_unique<tributary::library::Rdma>(loop_, settings, address, ethertype_);
   if (of_job) {
     rdma_->set_policy(of_job->vni, of_job->policy);
   }

@@ -21,6 +21,7 @@
 #include "endpoint/library/rdma.hpp"
 #include "endpoint/library/retransmit_agent.hpp"
 #include "endpoint/manager_client/environment.hpp"
+#include "lib/link/end_point_number.hpp"
 #include "tributary/tributary.h"
 
 #include <map>
@@ -189,6 +190,8 @@ private:
   std::uint32_t longest_packet_;
   /// What the node's host agent says of the link, if it opened it.
   std::optional<tributary::host_agent::Opened> by_agent_;
+  /// Otherwise, with RDMA: the number by which unicast frames find this program.
+  std::optional<tributary::link::EndPointNumber> end_point_;
   tributary::engine::Loop loop_;
   std::uint32_t buffer_bytes_; ///< as requested from the link
   ManagerNews manager_news_{*this};

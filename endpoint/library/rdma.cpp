@@ -22,10 +22,12 @@ std::uint32_t enlarged(link::Port& port, const RdmaSettings& settings) {
 
 } // namespace
 
-Rdma::Rdma(engine::Loop& loop, const RdmaSettings& settings, Nid nid, std::uint16_t ethertype)
+Rdma::Rdma(engine::Loop& loop, const RdmaSettings& settings, EndPoint address,
+           std::uint16_t ethertype)
     : loop_(&loop), receive_room_(0),
-      node_(node_options(settings, nid, ethertype, enlarged(loop.port(), settings))),
+      node_(node_options(settings, address, ethertype, enlarged(loop.port(), settings))),
       transfers_(settings.transfers) {
+  loop.port().filter_end_point(address.number);
   receive_room_ = static_cast<std::uint32_t>(
       std::min<std::size_t>(loop.port().receive_room(), std::numeric_limits<std::uint32_t>::max()));
   set_policy(policy_of(settings));

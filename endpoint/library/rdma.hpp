@@ -23,7 +23,7 @@ namespace tributary::library {
 class Rdma {
 public:
   /// Requires that nothing is pending at the loop's port: it gets longer frames.
-  Rdma(engine::Loop& loop, const RdmaSettings& settings, Nid nid, std::uint16_t ethertype);
+  Rdma(engine::Loop& loop, const RdmaSettings& settings, EndPoint address, std::uint16_t ethertype);
   ~Rdma();
   Rdma(const Rdma&) = delete;
   Rdma& operator=(const Rdma&) = delete;

@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+using tributary::EndPoint;
 using tributary::Nid;
 using tributary::TimeNs;
 using tributary::Vni;
@@ -72,7 +73,7 @@ Begun begin(tributary_host& host, Rdma& rdma, const tributary_rdma_work& work,
           "a read announces nothing at the peer: leave TRIBUTARY_RDMA_IMMEDIATE out");
   host.loop().throw_if_broken();
   rdma.follow();
-  const Nid peer{facts.nid};
+  const EndPoint peer(Nid{facts.nid}, facts.end_point);
   const Vni vni{facts.vni};
   rdma.uses(vni);
   rdma::BeginError error = rdma::BeginError::no_completion;
@@ -277,7 +278,8 @@ int tributary_rdma_register(tributary_host* host, void* memory, size_t length, i
                                   .vni = vni,
                                   .rights = static_cast<std::uint16_t>(rights),
                                   .key = key->value,
-                                  .length = length});
+                                  .length = length,
+                                  .end_point = rdma.node().options().address.number});
     return static_cast<int>(TRIBUTARY_OK);
   });
   if (code != TRIBUTARY_OK || rights == 0) {
@@ -292,11 +294,13 @@ int tributary_rdma_register(tributary_host* host, void* memory, size_t length, i
 int tributary_rdma_deregister(tributary_host* host, const tributary_rdma_region* region) {
   return with_rdma(host, [&](Rdma& rdma, Loop::Lock&) {
     const tributary_rdma_region_facts facts = checked_facts(region);
-    if (facts.nid != host->nid().value ||
+    if (EndPoint(Nid{facts.nid}, facts.end_point) != rdma.node().options().address ||
         !rdma.node().deregister_region(rdma::RegionKey{facts.key})) {
-      throw std::invalid_argument(
-          fmt::format("region {:#018x} of NID {:#x} is not registered at this host (NID {:#x})",
-                      facts.key, facts.nid, host->nid().value));
+      throw std::invalid_argument(fmt::format(
+          "region {:#018x} of NID {:#x}, end point {} is not registered by this program "
+          "(NID {:#x}, end point {})",
+          facts.key, facts.nid, facts.end_point, host->nid().value,
+          rdma.node().options().address.number));
     }
     rdma.send();
     return static_cast<int>(TRIBUTARY_OK);

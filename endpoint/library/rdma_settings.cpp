@@ -91,10 +91,10 @@ RdmaSettings settings_of(const tributary_rdma_options& options) {
   return s;
 }
 
-rdma::Options node_options(const RdmaSettings& settings, Nid nid, std::uint16_t ethertype,
+rdma::Options node_options(const RdmaSettings& settings, EndPoint address, std::uint16_t ethertype,
                            std::uint32_t longest_frame) {
   rdma::Options o;
-  o.nid = nid;
+  o.address = address;
   o.ethertype = ethertype;
   o.incarnation = drawn();
   o.seed = drawn();

@@ -28,7 +28,7 @@ struct RdmaSettings {
 
 /// The options of a host's node, including a number that grows with each start, and random ones.
 /// Takes up to 16 ms, so that the next start has another number.
-[[nodiscard]] rdma::Options node_options(const RdmaSettings& settings, Nid nid,
+[[nodiscard]] rdma::Options node_options(const RdmaSettings& settings, EndPoint address,
                                          std::uint16_t ethertype, std::uint32_t longest_frame);
 
 /// The policy until the control plane gives another one.

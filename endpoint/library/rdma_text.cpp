@@ -73,8 +73,10 @@ int code_of(rdma::BeginError error) {
   return TRIBUTARY_ERR_SYSTEM;
 }
 
-std::string peer_text(Nid nid, Vni vni) {
-  return fmt::format("NID {:#x} (VNI {:#x})", nid.value, vni.value);
+std::string peer_text(EndPoint peer, Vni vni) {
+  return peer.number == 0 ? fmt::format("NID {:#x} (VNI {:#x})", peer.nid.value, vni.value)
+                          : fmt::format("NID {:#x}, end point {} (VNI {:#x})", peer.nid.value,
+                                        peer.number, vni.value);
 }
 
 tributary_rdma_completion in_c(const rdma::Completion& c, std::uint64_t number,
@@ -91,11 +93,12 @@ tributary_rdma_completion in_c(const rdma::Completion& c, std::uint64_t number,
           .key = c.key.value,
           .offset = c.offset,
           .length = c.length,
-          .nid = c.peer.value,
+          .nid = c.peer.nid.value,
           .vni = c.vni.value,
           .cause = static_cast<std::uint8_t>(c.cause),
           .peer_status = static_cast<std::uint8_t>(c.status),
-          .message = c.message};
+          .message = c.message,
+          .end_point = c.peer.number};
 }
 
 std::string text_of(const tributary_rdma_completion& c) {
@@ -107,8 +110,8 @@ std::string text_of(const tributary_rdma_completion& c) {
                                                                : "by";
   std::string text =
       fmt::format("{} of {} bytes {} {}, offset {} of region {:#018x} (transfer {:#010x}): {}",
-                  what, c.length, way, peer_text(Nid{c.nid}, Vni{c.vni}), c.offset, c.key,
-                  c.message, rdma::text_of(static_cast<rdma::Cause>(c.cause)));
+                  what, c.length, way, peer_text({Nid{c.nid}, c.end_point}, Vni{c.vni}), c.offset,
+                  c.key, c.message, rdma::text_of(static_cast<rdma::Cause>(c.cause)));
   if (has_reason(c.error)) {
     text += fmt::format(": {}", wire::text_of(static_cast<wire::RdmaStatus>(c.peer_status)));
   }

@@ -16,8 +16,8 @@ namespace tributary::library {
                                              std::uint64_t number, std::uint64_t user);
 /// "write of 4096 bytes to NID 0x2 ... (transfer 0x1a): the peer has refused it: ...".
 [[nodiscard]] std::string text_of(const tributary_rdma_completion& completion);
-/// "NID 0x2 (VNI 5)".
-[[nodiscard]] std::string peer_text(Nid nid, Vni vni);
+/// "NID 0x2 (VNI 5)", "NID 0x2, end point 256 (VNI 5)".
+[[nodiscard]] std::string peer_text(EndPoint peer, Vni vni);
 /// A line for each transfer in progress, and one for all counters that are not 0.
 [[nodiscard]] std::string status_text(const rdma::Node& node);
 /// What one transfer waits for; "" if it is not in progress.

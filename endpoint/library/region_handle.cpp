@@ -18,6 +18,7 @@ tributary_rdma_region handle_of(const tributary_rdma_region_facts& facts) {
   wire::store_le(p + 4, facts.nid);
   wire::store_le(p + 8, facts.vni);
   wire::store_le(p + 10, facts.rights);
+  wire::store_le(p + 12, facts.end_point);
   wire::store_le(p + 16, facts.key);
   wire::store_le(p + 24, facts.length);
   return region;
@@ -32,7 +33,8 @@ std::optional<tributary_rdma_region_facts> facts_of(const tributary_rdma_region&
                                      .vni = wire::load_le<std::uint16_t>(p + 8),
                                      .rights = wire::load_le<std::uint16_t>(p + 10),
                                      .key = wire::load_le<std::uint64_t>(p + 16),
-                                     .length = wire::load_le<std::uint64_t>(p + 24)};
+                                     .length = wire::load_le<std::uint64_t>(p + 24),
+                                     .end_point = wire::load_le<std::uint16_t>(p + 12)};
 }
 
 } // namespace tributary::library

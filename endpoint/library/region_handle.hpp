@@ -5,7 +5,8 @@
 //     4   4  NID
 //     8   2  VNI
 //    10   2  rights
-//    12   4  reserved, 0
+//    12   2  end point
+//    14   2  reserved, 0
 //    16   8  key
 //    24   8  length
 #pragma once

@@ -15,7 +15,7 @@ namespace {
 
 RetransmitReport::Transfer report_of(const rdma::TransferStatus& t) {
   using Kind = rdma::TransferStatus::Kind;
-  return {.peer = {t.peer, t.vni},
+  return {.peer = {t.peer.nid, t.vni},
           .message = t.message,
           .sends = t.kind == Kind::write || t.kind == Kind::peers_read,
           .frames = t.frames,
@@ -134,8 +134,11 @@ void RetransmitExchange::probe(const RdmaPeer& peer, Rdma& rdma) {
     rdma.set_quarantined(peer.nid, peer.vni, false);
   }
   const std::uint64_t mark = Rdma::probe_mark(next_probe_++);
-  const rdma::Begun begun =
-      rdma.node().write({.peer = peer.nid, .vni = peer.vni, .memory = {}, .key = {}, .user = mark});
+  const rdma::Begun begun = rdma.node().write({.peer = rdma.node().end_point_of(peer.nid, peer.vni),
+                                               .vni = peer.vni,
+                                               .memory = {},
+                                               .key = {},
+                                               .user = mark});
   if (is_quarantined) {
     rdma.set_quarantined(peer.nid, peer.vni, true);
   }

@@ -60,7 +60,7 @@ struct Completion {
   Kind kind = Kind::write;
   Cause cause = Cause::none;
   wire::RdmaStatus status = wire::RdmaStatus::ok; ///< the peer's reason, if it refused or ended it
-  Nid peer{};
+  EndPoint peer{};
   Vni vni{};
   std::uint32_t message = 0; ///< the transfer's number, as in its frames
   std::uint64_t user = 0;    ///< the owner's own; for an arrival, the immediate data

@@ -41,6 +41,8 @@ namespace tributary::rdma {
   X(malformed,           "refused: no RDMA frame, or cut off")                                     \
   X(unknown_kind,        "refused: a kind or version that there is not")                           \
   X(misdirected,         "refused: for another host, or from this one")                            \
+  X(other_end_point,     "not for this program, but for another one of this host")                 \
+  X(no_streams,          "refused: of a stream, and this program has none")                        \
   X(bad_request,         "refused: a request without its fields")                                  \
   X(zombie,              "refused: of a transfer that has ended, or never was")                    \
   X(wrong_generation,    "refused: of an earlier owner of the context")                            \

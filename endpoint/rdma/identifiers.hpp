@@ -20,14 +20,14 @@ public:
   std::uint64_t draw() { return draws_.of(++drawn_, 0); }
   /// Where the numbers of transfers with this peer begin. Those of one peer reveal nothing about
   /// those of another.
-  [[nodiscard]] std::uint32_t first_message(Nid nid, Vni vni) const {
-    return static_cast<std::uint32_t>(messages_.of(nid.value, vni.value));
+  [[nodiscard]] std::uint32_t first_message(EndPoint peer, Vni vni) const {
+    return static_cast<std::uint32_t>(messages_.of(peer.key(), vni.value));
   }
   /// A value that only a peer that receives frames at this address can know; never 0. A late
   /// request of an earlier incarnation carries a proof of fewer restarts, which is no longer valid.
-  [[nodiscard]] std::uint64_t proof(Nid nid, Vni vni, std::uint64_t incarnation,
+  [[nodiscard]] std::uint64_t proof(EndPoint peer, Vni vni, std::uint64_t incarnation,
                                     std::uint16_t restarts) const {
-    const std::uint64_t address = std::uint64_t{vni.value} << 32 | nid.value;
+    const std::uint64_t address = std::uint64_t{vni.value} << 32 | peer.key();
     return std::max<std::uint64_t>(proofs_.of(std::uint64_t{restarts} << 48 | address, incarnation),
                                    1);
   }

@@ -32,18 +32,21 @@ std::string_view text_of(BeginError error) {
 
 Node::Node(const Options& options) : s_(options), sink_(s_), source_(s_) {}
 
-std::optional<RegionKey> Node::register_region(std::span<std::byte> memory, Rights rights,
-                                               Vni vni) {
-  return s_.regions.add(memory, rights, vni);
+std::optional<RegionKey> Node::register_region(std::span<std::byte> memory, Rights rights, Vni vni,
+                                               std::uint64_t first) {
+  return s_.regions.add(memory, rights, vni, first);
 }
 
 bool Node::deregister_region(RegionKey key) {
-  const auto memory = s_.regions.remove(key);
-  if (!memory) {
+  const auto region = s_.regions.place_of(key);
+  if (!region) {
     return false;
   }
-  sink_.end_writes_to(*memory);
-  source_.end_reads_from(*memory);
+  if (s_.regions.uses(*region) > 0) {
+    sink_.end_writes_to(*region);
+    source_.end_reads_from(*region);
+  }
+  s_.regions.remove(*region);
   return true;
 }
 
@@ -53,11 +56,12 @@ void Node::deregister_all() {
   }
 }
 
-BeginError Node::may_begin(Nid nid, std::uint64_t length) const {
-  if (!wire::is_valid_nid(nid)) {
+BeginError Node::may_begin(EndPoint peer, std::uint64_t length) const {
+  if (!wire::is_valid_nid(peer.nid) || peer.number >= end_points_per_host) {
     return BeginError::bad_nid;
   }
-  if (nid == s_.options.nid) {
+  // No switch sends a frame back to the port that it came from.
+  if (peer.nid == s_.options.address.nid && !s_.options.reaches_own_host) {
     return BeginError::own_nid;
   }
   if (length / s_.payload_bytes() >= std::numeric_limits<std::uint32_t>::max()) {
@@ -78,7 +82,7 @@ Begun Node::write(const WriteRequest& request) {
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
-  if (s_.peers[*peer].quarantined) {
+  if (s_.peers.is_quarantined(*peer)) {
     return {BeginError::quarantined, {}};
   }
   if (!s_.completions.reserve()) {
@@ -104,7 +108,7 @@ Begun Node::read(const ReadRequest& request) {
   if (!peer) {
     return {BeginError::no_peer, {}};
   }
-  if (s_.peers[*peer].quarantined) {
+  if (s_.peers.is_quarantined(*peer)) {
     return {BeginError::quarantined, {}};
   }
   if (!s_.completions.reserve()) {
@@ -171,29 +175,47 @@ bool Node::set_quarantined(Nid nid, Vni vni, bool quarantined) {
   return true;
 }
 
-const Peer* Node::peer(Nid nid, Vni vni) const {
-  const auto i = s_.peers.find(nid, vni);
+const Peer* Node::peer(EndPoint address, Vni vni) const {
+  const auto i = s_.peers.find(address, vni);
   return i ? &s_.peers[*i] : nullptr;
+}
+
+EndPoint Node::end_point_of(Nid nid, Vni vni) const {
+  EndPoint found = nid;
+  s_.peers.for_each([&](const Peer& peer) {
+    if (peer.address.nid == nid && peer.vni == vni && peer.shown) {
+      found = peer.address;
+    }
+  });
+  return found;
 }
 
 // Frames.
 
 void Node::receive(std::span<const FrameView> frames, TimeNs now) {
-  s_.now = std::max(s_.now, now);
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    ++s_.counters.frames_received;
+  begin_receive(now);
+  for (const FrameView& view : frames) {
     wire::RdmaFrame frame;
-    const wire::RdmaError error =
-        wire::decode({frames[i].data, frames[i].length}, s_.options.ethertype, frame);
-    if (error != wire::RdmaError::none) {
-      count_refused(error);
-    } else if (frame.header.destination != s_.options.nid ||
-               frame.header.source == s_.options.nid) {
-      ++s_.counters.misdirected;
-    } else {
+    if (read(view, frame)) {
       take(frame);
     }
   }
+}
+
+bool Node::read(const FrameView& view, wire::RdmaFrame& frame) {
+  ++s_.counters.frames_received;
+  const wire::RdmaError error = wire::decode({view.data, view.length}, s_.options.ethertype, frame);
+  if (error != wire::RdmaError::none) {
+    count_refused(error);
+  } else if (frame.header.destination.nid != s_.options.address.nid ||
+             (frame.header.source.nid == s_.options.address.nid && !s_.options.reaches_own_host)) {
+    ++s_.counters.misdirected;
+  } else if (frame.header.destination != s_.options.address) {
+    ++s_.counters.other_end_point; // it answers, not this one
+  } else {
+    return true;
+  }
+  return false;
 }
 
 void Node::count_refused(wire::RdmaError error) {
@@ -228,6 +250,8 @@ void Node::take(const wire::RdmaFrame& frame) {
     break;
   case wire::RdmaKind::fin: sink_.take_finish(frame); break;
   case wire::RdmaKind::abort: to_sink ? sink_.take_abort(frame) : source_.take_abort(frame); break;
+  case wire::RdmaKind::str:
+  case wire::RdmaKind::ack: ++s_.counters.no_streams; break;
   }
 }
 

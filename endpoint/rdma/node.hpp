@@ -1,8 +1,8 @@
-// One host's end of RDMA: all its transfers, with any peer. Pure: frames and times in, frames out.
+// The RDMA of one end point: all its transfers, with any peer. Pure: frames and times in, frames out.
 //
 // How to use it (one thread at a time; the owner's, or the one of an engine::Loop):
 //
-//   Node node({.nid = ..., .incarnation = ..., .seed = ...});
+//   Node node({.address = ..., .incarnation = ..., .seed = ...});
 //   engine.add(node); engine.claim_unicast(node);
 //   const auto key = node.register_region(memory, {.peers_write = true}, vni);    send to the peer
 //   const Begun begun = node.write({...});            the memory stays until the completion
@@ -29,6 +29,7 @@
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma_request.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,7 +45,7 @@ namespace tributary::rdma {
   X(no_context,       "as many transfers as this node has room for are in progress")               \
   X(no_completion,    "completions that were not taken fill their queue")                        \
   X(no_peer,          "as many peers as this node has room for are in use")                        \
-  X(bad_nid,          "this NID cannot stand in a unicast address")                                \
+  X(bad_nid,          "this NID, or end point, cannot stand in a unicast address")                 \
   X(own_nid,          "the peer is this host itself")                                              \
   X(quarantined,      "the peer is quarantined: transfers with it have failed again and again")    \
   X(too_long,         "more than 2^32 - 1 frames")
@@ -72,7 +73,7 @@ struct Begun {
 };
 
 struct WriteRequest {
-  Nid peer{};
+  EndPoint peer{};
   Vni vni{};
   std::span<const std::byte> memory;
   RegionKey key{};                          ///< the peer's region
@@ -82,7 +83,7 @@ struct WriteRequest {
 };
 
 struct ReadRequest {
-  Nid peer{};
+  EndPoint peer{};
   Vni vni{};
   std::span<std::byte> memory;
   RegionKey key{};
@@ -97,9 +98,11 @@ public:
 
   // For the owner.
 
+  /// Peers name the first byte by the offset `first`.
   [[nodiscard]] std::optional<RegionKey> register_region(std::span<std::byte> memory, Rights rights,
-                                                         Vni vni);
-  /// Ends transfers to and from it; their peers are notified. False if the region does not exist.
+                                                         Vni vni, std::uint64_t first = 0);
+  /// Ends the transfers that name this region, and no others; their peers are notified. Costs no
+  /// search if there are none. False if the region does not exist.
   bool deregister_region(RegionKey key);
   /// The same for all regions: before the node is destroyed.
   void deregister_all();
@@ -127,8 +130,8 @@ public:
   void set_policy(const rdma_policy::Policy& policy);
   void set_policy(Vni vni, const rdma_policy::Policy& policy);
   [[nodiscard]] const rdma_policy::Policy& policy_of(Vni vni) const { return s_.policy_of(vni); }
-  /// Nothing new is begun with a quarantined peer; transfers in progress continue. False without
-  /// room to store it.
+  /// Nothing new is begun with a program of a quarantined host; transfers in progress continue.
+  /// False without room to store it.
   bool set_quarantined(Nid peer, Vni vni, bool quarantined);
 
   [[nodiscard]] const Counters& counters() const { return s_.counters; }
@@ -140,11 +143,20 @@ public:
   /// All transfers in progress, of this host and of peers. Cold: allocates.
   [[nodiscard]] std::vector<TransferStatus> transfers() const;
   /// Knowledge about a peer; null if unknown.
-  [[nodiscard]] const Peer* peer(Nid nid, Vni vni) const;
+  [[nodiscard]] const Peer* peer(EndPoint address, Vni vni) const;
+  /// An end point of this host that is known; that of number 0 if none is. Cold.
+  [[nodiscard]] EndPoint end_point_of(Nid nid, Vni vni) const;
 
   // For the engine.
 
   void receive(std::span<const FrameView> frames, TimeNs now) override;
+  // The same in steps, for an owner that has streams beside it (endpoint/messages):
+  /// Time passes.
+  void begin_receive(TimeNs now) { s_.now = std::max(s_.now, now); }
+  /// Reads a frame; false if it is not for this node, which is counted.
+  [[nodiscard]] bool read(const FrameView& view, wire::RdmaFrame& frame);
+  /// Takes a frame that was read.
+  void take(const wire::RdmaFrame& frame);
   void poll(TimeNs now) override;
   [[nodiscard]] TimeNs next_deadline() const override { return s_.timers.next(); }
   /// While data arrives.
@@ -155,13 +167,12 @@ public:
   void send(engine::Outlet& outlet) override;
 
 private:
-  void take(const wire::RdmaFrame& frame);
   void count_refused(wire::RdmaError error);
   // Requests of peers (node_requests.cpp).
   void take_request(const wire::RdmaFrame& frame);
-  /// The first error in a request; sets `memory` if there is none.
-  [[nodiscard]] wire::RdmaStatus objection_to(const wire::RdmaHeader& h,
-                                              const wire::RdmaRequest& request, std::byte*& memory);
+  /// The memory that a request asks for, or the first error in it.
+  [[nodiscard]] Regions::Found examine(const wire::RdmaHeader& h,
+                                       const wire::RdmaRequest& request) const;
   void refuse(const wire::RdmaHeader& h, wire::RdmaStatus status);
   /// Index of the requesting peer, if it may be given something; otherwise it has been answered.
   [[nodiscard]] std::optional<std::uint16_t> admit(const wire::RdmaHeader& h,
@@ -169,7 +180,7 @@ private:
   void challenge(const wire::RdmaHeader& h, std::uint64_t proof);
   /// This peer's requests can no longer complete.
   void end_all_of(std::uint16_t peer);
-  [[nodiscard]] BeginError may_begin(Nid nid, std::uint64_t length) const;
+  [[nodiscard]] BeginError may_begin(EndPoint peer, std::uint64_t length) const;
   bool send_replies(engine::Outlet& outlet);
 
   Shared s_;

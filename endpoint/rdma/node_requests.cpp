@@ -32,10 +32,9 @@ void Node::take_request(const wire::RdmaFrame& frame) {
       (reads ? source_.has_answered(h, request, *known) : sink_.has_answered(h, *known))) {
     return;
   }
-  std::byte* memory = nullptr;
-  if (const wire::RdmaStatus status = objection_to(h, request, memory);
-      status != wire::RdmaStatus::ok) {
-    refuse(h, status);
+  const Regions::Found found = examine(h, request);
+  if (found.status != wire::RdmaStatus::ok) {
+    refuse(h, found.status);
     return;
   }
   const auto peer = admit(h, request);
@@ -43,25 +42,22 @@ void Node::take_request(const wire::RdmaFrame& frame) {
     return;
   }
   if (reads) {
-    source_.accept_read(h, request, *peer, memory);
+    source_.accept_read(h, request, *peer, found);
   } else {
-    sink_.accept(h, request, *peer, memory);
+    sink_.accept(h, request, *peer, found);
   }
 }
 
-wire::RdmaStatus Node::objection_to(const wire::RdmaHeader& h, const wire::RdmaRequest& request,
-                                    std::byte*& memory) {
+Regions::Found Node::examine(const wire::RdmaHeader& h, const wire::RdmaRequest& request) const {
   if (request.payload == 0 || request.payload > s_.payload_bytes()) {
-    return wire::RdmaStatus::bad_frame_size;
+    return {.status = wire::RdmaStatus::bad_frame_size};
   }
   const std::uint64_t length = request.length(h.value);
   if (wire::rdma_frames_of(length, request.payload) != h.pidx) {
-    return wire::RdmaStatus::length_mismatch;
+    return {.status = wire::RdmaStatus::length_mismatch};
   }
-  const Regions::Found found =
-      s_.regions.find(RegionKey{request.key}, h.vni, h.kind == wire::RdmaKind::rqt, h.word, length);
-  memory = found.memory;
-  return found.status;
+  return s_.regions.find(RegionKey{request.key}, h.vni, h.kind == wire::RdmaKind::rqt, h.word,
+                         length);
 }
 
 void Node::refuse(const wire::RdmaHeader& h, wire::RdmaStatus status) {

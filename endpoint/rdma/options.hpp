@@ -18,7 +18,9 @@ namespace tributary::rdma {
 inline constexpr std::size_t most_contexts = 65'536;
 
 struct Options {
-  Nid nid;
+  EndPoint address;
+  /// The link delivers frames for programs of this host, too, this one included: by shared memory.
+  bool reaches_own_host = false;
   std::uint16_t ethertype = wire::default_ethertype;
   /// Differs with each start of this host: programs draw it.
   std::uint64_t incarnation = 1;

@@ -1,10 +1,11 @@
-// What a node knows of the hosts that it communicates with: one entry for each pair of NID and VNI.
-// Their number is fixed; when a new one needs a place, the unreferenced one that has been idle for
-// the longest time is forgotten.
+// What a node knows of the programs that it communicates with: one entry for each pair of end point
+// and VNI. Their number is fixed; when a new one needs a place, the unreferenced one that has been
+// idle for the longest time is forgotten.
 #pragma once
 
 #include "endpoint/rdma/hash_index.hpp"
 #include "endpoint/rdma/index_list.hpp"
+#include "endpoint/rdma/path_estimate.hpp"
 #include "lib/rdma_policy/policy.hpp"
 #include "tributary/types.hpp"
 
@@ -21,12 +22,11 @@ namespace tributary::rdma {
 enum class Held : std::uint8_t { sinks, sources, records };
 using Holdings = std::array<std::uint32_t, 3>; ///< by Held
 
-struct Peer {
-  Nid nid;
+struct Peer : PathEstimate {
+  EndPoint address;
   Vni vni;
-  const rdma_policy::Policy* policy = nullptr; ///< policy of its VNI
-  std::uint32_t uses = 0;                      ///< contexts and records that refer to it
-  std::uint32_t tenant = 0;                    ///< the entry of its VNI
+  std::uint32_t uses = 0;   ///< contexts and records that refer to it
+  std::uint32_t tenant = 0; ///< the entry of its VNI
   Holdings held{};
   std::uint64_t incarnation = 0;
   std::uint64_t proof = 0;         ///< to be sent to it with our requests; 0: none
@@ -34,49 +34,13 @@ struct Peer {
   std::uint16_t restarts = 0;      ///< restarts that were noticed
   bool incarnation_known = false;
   bool shown = false;        ///< a host receives there, and has this incarnation
-  bool quarantined = false;  ///< nothing new is begun with it
+  bool quarantined = false;  ///< nothing new is begun with its host; of end point 0 alone
   std::uint16_t payload = 0; ///< payload that it takes in a frame, if it had to report it
   std::uint32_t busy_in_a_row = 0;
-  std::uint64_t round_trip_ns = 0; ///< smoothed; 0: unknown
-  std::uint64_t deviation_ns = 0;
-  std::uint64_t reordering_ns = 0; ///< how long a hole may be a late frame
-  std::uint64_t newest_stamp = 0;  ///< stamp of its newest data frame
+  std::uint64_t newest_stamp = 0; ///< stamp of its newest data frame
 
   [[nodiscard]] bool is_of(std::uint64_t other) const {
     return incarnation_known && incarnation == other;
-  }
-  /// Weights as in RFC 6298: an eighth, a quarter.
-  void sample_round_trip(std::uint64_t ns) {
-    if (round_trip_ns == 0) {
-      round_trip_ns = std::max<std::uint64_t>(ns, 1);
-      deviation_ns = ns / 2;
-      return;
-    }
-    const std::uint64_t off = ns > round_trip_ns ? ns - round_trip_ns : round_trip_ns - ns;
-    deviation_ns = (3 * deviation_ns + off) / 4;
-    round_trip_ns = std::max<std::uint64_t>((7 * round_trip_ns + ns) / 8, 1);
-  }
-  [[nodiscard]] std::uint64_t least_reordering() const {
-    return (round_trip_ns == 0 ? policy->initial_reordering_ns : round_trip_ns) / 4;
-  }
-  /// The missing frame was lost: holes can be asked for earlier.
-  void was_lost() {
-    reordering_ns = std::max(reordering_ns - reordering_ns * 3 / 100, least_reordering());
-  }
-  /// What was asked for was on its way: the question was too early.
-  void was_late() {
-    reordering_ns = std::min(reordering_ns + reordering_ns / 2, policy->most_reordering_ns);
-  }
-  [[nodiscard]] std::uint64_t timeout_ns() const {
-    if (round_trip_ns == 0) {
-      return policy->initial_timeout_ns;
-    }
-    return std::clamp(round_trip_ns + 4 * deviation_ns + reordering_ns, policy->least_timeout_ns,
-                      policy->most_timeout_ns);
-  }
-  /// How long a frame that was asked for is not asked for again.
-  [[nodiscard]] std::uint64_t guard_ns() const {
-    return (round_trip_ns == 0 ? policy->initial_timeout_ns : round_trip_ns) + reordering_ns;
   }
 };
 
@@ -96,14 +60,14 @@ public:
   /// Peers that contexts or records refer to.
   [[nodiscard]] std::size_t active() const { return peers_.size() - free_.size() - idle_.size(); }
 
-  [[nodiscard]] std::optional<std::uint16_t> find(Nid nid, Vni vni) const {
-    const std::uint32_t i = index_.find(key_of(nid, vni));
+  [[nodiscard]] std::optional<std::uint16_t> find(EndPoint address, Vni vni) const {
+    const std::uint32_t i = index_.find(key_of(address, vni));
     return i == HashIndex::none ? std::nullopt : std::optional(static_cast<std::uint16_t>(i));
   }
   /// The same, adding an entry for a new peer; nullopt if all places are in use.
-  [[nodiscard]] std::optional<std::uint16_t> find_or_add(Nid nid, Vni vni,
+  [[nodiscard]] std::optional<std::uint16_t> find_or_add(EndPoint address, Vni vni,
                                                          const rdma_policy::Policy& policy) {
-    if (const auto known = find(nid, vni)) {
+    if (const auto known = find(address, vni)) {
       return known;
     }
     std::uint32_t i = IndexList::none;
@@ -117,12 +81,12 @@ public:
       return std::nullopt;
     }
     peers_[i] = Peer{};
-    peers_[i].nid = nid;
+    peers_[i].address = address;
     peers_[i].vni = vni;
     peers_[i].tenant = join(vni);
     peers_[i].policy = &policy;
     peers_[i].reordering_ns = policy.initial_reordering_ns;
-    index_.insert(key_of(nid, vni), i);
+    index_.insert(key_of(address, vni), i);
     idle_.push_back(i);
     return static_cast<std::uint16_t>(i);
   }
@@ -164,6 +128,23 @@ public:
       }
     }
   }
+  template <typename F> void for_each(F&& f) const {
+    for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+      if (!free_.contains(i)) {
+        f(peers_[i]);
+      }
+    }
+  }
+  /// Whether nothing new may be begun with it. Hosts are quarantined, not programs: the entry of
+  /// end point 0 says so for all of a host.
+  [[nodiscard]] bool is_quarantined(std::uint16_t i) const {
+    const Peer& peer = peers_[i];
+    if (peer.address.number == 0) {
+      return peer.quarantined;
+    }
+    const auto host = find(peer.address.nid, peer.vni);
+    return host && peers_[*host].quarantined;
+  }
   /// A quarantined peer is not forgotten.
   void set_quarantined(std::uint16_t i, bool quarantined) {
     if (peers_[i].quarantined == quarantined) {
@@ -183,8 +164,8 @@ private:
     std::uint32_t peers = 0;
     Holdings held{};
   };
-  static std::uint64_t key_of(Nid nid, Vni vni) {
-    return std::uint64_t{vni.value} << 32 | nid.value;
+  static std::uint64_t key_of(EndPoint address, Vni vni) {
+    return std::uint64_t{vni.value} << 32 | address.key();
   }
   std::uint32_t join(Vni vni) {
     std::uint32_t i = tenant_index_.find(vni.value);

@@ -14,6 +14,7 @@
 #include "endpoint/rdma/hash_index.hpp"
 #include "endpoint/rdma/index_list.hpp"
 #include "endpoint/rdma/receive_context.hpp"
+#include "endpoint/rdma/regions.hpp"
 #include "tributary/types.hpp"
 #include "tributary/wire/rdma_status.hpp"
 
@@ -40,6 +41,7 @@ struct Record {
   std::uint16_t context = 0;    ///< ours, while live
   std::uint16_t name = 0;       ///< name of our context on the wire, when a write is done
   std::uint16_t generation = 0; ///< generation of our context then
+  RegionPlace region = 0;       ///< ours, while live
   State state = State::unused;
   RecordKind kind = RecordKind::write;
   wire::RdmaStatus status = wire::RdmaStatus::ok; ///< reason of an aborted one
@@ -74,10 +76,11 @@ public:
     index_.insert(key_of(peer, theirs, kind), i);
     return i;
   }
-  void begin(std::uint32_t i, std::uint32_t message, std::uint16_t context) {
+  void begin(std::uint32_t i, std::uint32_t message, std::uint16_t context, RegionPlace region) {
     ended_.remove(i);
     records_[i].message = message;
     records_[i].context = context;
+    records_[i].region = region;
     records_[i].state = Record::State::live;
   }
   void end(std::uint32_t i, Record::State state, wire::RdmaStatus status, TimeNs now) {

@@ -10,7 +10,8 @@ Regions::Regions(std::size_t count, const Secret& secret)
   }
 }
 
-std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights, Vni vni) {
+std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights, Vni vni,
+                                      std::uint64_t first) {
   if (free_.empty()) {
     return std::nullopt;
   }
@@ -20,21 +21,20 @@ std::optional<RegionKey> Regions::add(std::span<std::byte> memory, Rights rights
   while (key == 0 || index_.find(key) != HashIndex::none) {
     key = secret_.of(++drawn_, 0);
   }
-  regions_[place] = {key, memory, rights, vni};
+  regions_[place] = {.key = key, .memory = memory, .rights = rights, .vni = vni, .first = first};
   index_.insert(key, place);
   return RegionKey{key};
 }
 
-std::optional<std::span<std::byte>> Regions::remove(RegionKey key) {
+std::optional<RegionPlace> Regions::place_of(RegionKey key) const {
   const std::uint32_t place = index_.find(key.value);
-  if (place == HashIndex::none) {
-    return std::nullopt;
-  }
-  const std::span<std::byte> memory = regions_[place].memory;
+  return place == HashIndex::none ? std::nullopt : std::optional(static_cast<RegionPlace>(place));
+}
+
+void Regions::remove(RegionPlace place) {
   index_.erase(place);
   regions_[place] = {};
-  free_.push_back(static_cast<std::uint16_t>(place));
-  return memory;
+  free_.push_back(place);
 }
 
 std::vector<RegionKey> Regions::keys() const {
@@ -51,19 +51,22 @@ Regions::Found Regions::find(RegionKey key, Vni vni, bool write, std::uint64_t o
                              std::uint64_t length) const {
   const std::uint32_t place = index_.find(key.value);
   if (place == HashIndex::none) {
-    return {wire::RdmaStatus::wrong_key, nullptr};
+    return {.status = wire::RdmaStatus::wrong_key};
   }
   const Region& region = regions_[place];
   if (region.vni != vni) {
-    return {wire::RdmaStatus::wrong_vni, nullptr};
+    return {.status = wire::RdmaStatus::wrong_vni};
   }
   if (write ? !region.rights.peers_write : !region.rights.peers_read) {
-    return {wire::RdmaStatus::no_right, nullptr};
+    return {.status = wire::RdmaStatus::no_right};
   }
-  if (offset > region.memory.size() || length > region.memory.size() - offset) {
-    return {wire::RdmaStatus::out_of_bounds, nullptr};
+  const std::uint64_t from = offset - region.first; // huge if it is before the region
+  if (from > region.memory.size() || length > region.memory.size() - from) {
+    return {.status = wire::RdmaStatus::out_of_bounds};
   }
-  return {wire::RdmaStatus::ok, region.memory.data() + offset};
+  return {.status = wire::RdmaStatus::ok,
+          .memory = region.memory.data() + from,
+          .region = static_cast<RegionPlace>(place)};
 }
 
 } // namespace tributary::rdma

@@ -34,7 +34,7 @@ inline constexpr unsigned most_doublings = 3;
 
 struct Shared {
   explicit Shared(const Options& o)
-      : Shared(o, o.secret ? *o.secret : Secret::of_seed(o.seed).fork(o.nid.value)) {}
+      : Shared(o, o.secret ? *o.secret : Secret::of_seed(o.seed).fork(o.address.key())) {}
   Shared(const Options& o, const Secret& secret)
       : options(o), peers(o.peers), records(o.records), regions(o.regions, secret),
         completions(o.completions), arrivals(o.completions), timers(o.sinks + o.sources),
@@ -78,13 +78,13 @@ struct Shared {
     return policy;
   }
   /// The index of a peer, which is added if unknown; nullopt if all are in use.
-  [[nodiscard]] std::optional<std::uint16_t> peer_at(Nid nid, Vni vni) {
-    if (const auto known = peers.find(nid, vni)) {
+  [[nodiscard]] std::optional<std::uint16_t> peer_at(EndPoint address, Vni vni) {
+    if (const auto known = peers.find(address, vni)) {
       return known;
     }
-    const auto place = peers.find_or_add(nid, vni, policy_of(vni));
+    const auto place = peers.find_or_add(address, vni, policy_of(vni));
     if (place) {
-      peers[*place].first_message = identifiers.first_message(nid, vni);
+      peers[*place].first_message = identifiers.first_message(address, vni);
     }
     return place;
   }
@@ -93,16 +93,16 @@ struct Shared {
   }
 
   /// The header of a frame to a peer; the rest is for the caller to fill in.
-  [[nodiscard]] wire::RdmaHeader header_to(Nid nid, Vni vni, wire::RdmaKind kind) const {
+  [[nodiscard]] wire::RdmaHeader header_to(EndPoint to, Vni vni, wire::RdmaKind kind) const {
     wire::RdmaHeader h;
-    h.source = options.nid;
-    h.destination = nid;
+    h.source = options.address;
+    h.destination = to;
     h.vni = vni;
     h.kind = kind;
     return h;
   }
   [[nodiscard]] wire::RdmaHeader header_to(const Peer& peer, wire::RdmaKind kind) const {
-    return header_to(peer.nid, peer.vni, kind);
+    return header_to(peer.address, peer.vni, kind);
   }
   /// The same for an answer: contexts are swapped, the transfer's identity is kept.
   [[nodiscard]] wire::RdmaHeader answer_to(const wire::RdmaHeader& h, wire::RdmaKind kind) const {
@@ -132,8 +132,8 @@ struct Shared {
                     std::uint8_t dscp, std::byte* room) {
     counters.control_sent += h.kind == wire::RdmaKind::wr ? 0 : 1;
     return wire::encode(h,
-                        {.source_mac = wire::host_mac(options.nid),
-                         .destination_mac = wire::host_mac(h.destination),
+                        {.source_mac = wire::host_mac(options.address.nid),
+                         .destination_mac = wire::host_mac(h.destination.nid),
                          .ethertype = options.ethertype,
                          .dscp = dscp},
                         payload, room);
@@ -141,7 +141,7 @@ struct Shared {
 
   void raise(rdma_policy::Exception::Kind kind, const Peer& peer, std::uint32_t message,
              std::uint32_t times) {
-    const bool taken = exceptions.push({kind, peer.nid, peer.vni, message, times, now});
+    const bool taken = exceptions.push({kind, peer.address.nid, peer.vni, message, times, now});
     counters.exceptions_lost += taken ? 0 : 1;
   }
 
@@ -167,6 +167,16 @@ struct Shared {
       peers.take(peer, Held::records);
     }
     return i;
+  }
+  /// The transfer of a record begins; its region is in use until it ends.
+  void begin_transfer(std::uint32_t record, std::uint32_t message, std::uint16_t context,
+                      RegionPlace region) {
+    records.begin(record, message, context, region);
+    regions.use(region);
+  }
+  void end_transfer(std::uint32_t record, Record::State state, wire::RdmaStatus status) {
+    regions.release(records[record].region);
+    records.end(record, state, status, now);
   }
   /// Frees the places of records that ended long ago.
   void forget_ended() {

@@ -56,7 +56,7 @@ public:
   /// True if the request needs no context: it was answered, or needs no answer.
   bool has_answered(const wire::RdmaHeader& h, std::uint16_t peer);
   void accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
-              std::byte* memory);
+              const Regions::Found& found);
   void put_off(const wire::RdmaHeader& h);
   /// Whether the limit of sinks for peers that have not shown themselves is reached.
   [[nodiscard]] bool waits_for_many() const {
@@ -73,7 +73,7 @@ public:
   /// A peer has restarted: its writes can no longer complete.
   void end_writes_of(std::uint16_t peer, wire::RdmaStatus status);
   /// A region is deregistered: ends what is written to it.
-  void end_writes_to(std::span<const std::byte> memory);
+  void end_writes_to(RegionPlace region);
 
   [[nodiscard]] bool has_to_send() const { return !control_.empty(); }
   /// False when the outlet takes no more.

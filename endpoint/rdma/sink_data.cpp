@@ -24,7 +24,7 @@ Sink::Match Sink::match(const wire::RdmaHeader& h, std::uint16_t cid) const {
     return Match::yes;
   }
   const Peer& peer = s_.peers[context.peer];
-  if (context.message != h.message || peer.nid != h.source) {
+  if (context.message != h.message || peer.address != h.source) {
     return Match::no;
   }
   if (peer.vni != h.vni) {

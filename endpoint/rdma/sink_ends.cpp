@@ -24,14 +24,14 @@ void Sink::finish(std::uint16_t cid) {
   }
   ++s_.counters.placed;
   const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
-  s_.records.end(record, Record::State::done, wire::RdmaStatus::ok, s_.now);
+  s_.end_transfer(record, Record::State::done, wire::RdmaStatus::ok);
   s_.records[record].answered_at = ticks_of(s_.now);
   s_.records[record].name = done.scid;
   s_.records[record].generation = done.generation;
   if (context.work != ReceiveContext::no_work) {
     const Work& work = works_[context.work];
     s_.arrivals.push({.kind = Completion::Kind::arrival,
-                      .peer = peer.nid,
+                      .peer = peer.address,
                       .vni = peer.vni,
                       .message = context.message,
                       .user = work.user,
@@ -54,7 +54,7 @@ void Sink::finish_read(std::uint16_t cid, Cause cause, wire::RdmaStatus status) 
   s_.completions.push({.kind = Completion::Kind::read,
                        .cause = cause,
                        .status = status,
-                       .peer = peer.nid,
+                       .peer = peer.address,
                        .vni = peer.vni,
                        .message = context.message,
                        .user = work.user,
@@ -89,7 +89,7 @@ void Sink::end(std::uint16_t cid, wire::RdmaStatus status, Cause cause, bool not
     s_.arrivals.unreserve();
   }
   const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
-  s_.records.end(record, Record::State::aborted, status, s_.now);
+  s_.end_transfer(record, Record::State::aborted, status);
   release(cid);
   if (!shown) {
     s_.forget(record); // it has no effect: a record of how it ended is useless
@@ -128,11 +128,15 @@ void Sink::end_writes_of(std::uint16_t peer, wire::RdmaStatus status) {
   }
 }
 
-void Sink::end_writes_to(std::span<const std::byte> memory) {
+void Sink::end_writes_to(RegionPlace region) {
   for (std::uint32_t i = 0; i < contexts_.size(); ++i) {
     const ReceiveContext& context = contexts_[i];
-    if (context.state != SinkState::unused && !context.has(sink_flag::reading) &&
-        context.memory >= memory.data() && context.memory <= memory.data() + memory.size()) {
+    if (context.state == SinkState::unused || context.has(sink_flag::reading)) {
+      continue;
+    }
+    // Not by its memory: regions may overlap, and an empty write may begin where one ends.
+    const std::uint32_t record = s_.records.find(context.peer, context.scid, RecordKind::write);
+    if (s_.records[record].region == region) {
       end(static_cast<std::uint16_t>(i), wire::RdmaStatus::deregistered, Cause::ended, true);
     }
   }

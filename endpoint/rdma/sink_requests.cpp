@@ -55,7 +55,7 @@ bool Sink::is_answered_by(std::uint32_t i, const wire::RdmaHeader& h) {
 }
 
 void Sink::accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
-                  std::byte* memory) {
+                  const Regions::Found& found) {
   const bool immediate = h.has(wire::rdma_flag::immediate);
   const bool has_share = s_.peers.has_share(peer, Held::sinks, contexts_.free());
   std::uint64_t* full = contexts_.full()             ? &s_.counters.busy_contexts
@@ -80,10 +80,10 @@ void Sink::accept(const wire::RdmaHeader& h, const wire::RdmaRequest& request, s
   const std::uint16_t cid = *contexts_.allocate(
       std::min(from.policy->window, contexts_.widest_window()), s_.identifiers.draw());
   s_.peers.take(peer, Held::sinks);
-  s_.records.begin(record, h.message, cid);
+  s_.begin_transfer(record, h.message, cid, found.region);
   s_.records[record].nonce = wire::rdma_nonce_of(h);
   ReceiveContext& context = contexts_[cid];
-  context.memory = memory;
+  context.memory = found.memory;
   context.message = h.message;
   context.frames = h.pidx;
   context.scid = h.scid;

@@ -55,7 +55,7 @@ public:
   bool has_answered(const wire::RdmaHeader& h, const wire::RdmaRequest& request,
                     std::uint16_t peer);
   void accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& request, std::uint16_t peer,
-                   const std::byte* memory);
+                   const Regions::Found& found);
   void put_off(const wire::RdmaHeader& h);
 
   struct Write {
@@ -75,7 +75,7 @@ public:
 
   void on_timer(std::uint16_t scid);
   void end_reads_of(std::uint16_t peer);
-  void end_reads_from(std::span<const std::byte> memory);
+  void end_reads_from(RegionPlace region);
 
   [[nodiscard]] bool has_to_send() const { return !control_.empty() || !ready_.empty(); }
   bool send(engine::Outlet& outlet);

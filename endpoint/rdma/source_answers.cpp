@@ -24,7 +24,7 @@ std::optional<std::uint16_t> Source::context_of(const wire::RdmaHeader& h) const
   const SendContext& context = contexts_[h.dcid];
   const Peer& peer = s_.peers[context.peer];
   const bool same = context.state != SourceState::unused && context.message == h.message &&
-                    peer.nid == h.source && peer.vni == h.vni;
+                    peer.address == h.source && peer.vni == h.vni;
   return same ? std::optional(h.dcid) : std::nullopt;
 }
 

@@ -37,7 +37,7 @@ bool Source::has_answered(const wire::RdmaHeader& h, const wire::RdmaRequest& re
 }
 
 void Source::accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& request,
-                         std::uint16_t peer, const std::byte* memory) {
+                         std::uint16_t peer, const Regions::Found& found) {
   std::uint64_t* full = free_.empty() ? &s_.counters.busy_contexts
                         : !s_.peers.has_share(peer, Held::sources, free_.size())
                             ? &s_.counters.busy_shares
@@ -54,12 +54,12 @@ void Source::accept_read(const wire::RdmaHeader& h, const wire::RdmaRequest& req
   const std::uint32_t record = s_.record_of(peer, request.slot, RecordKind::read);
   const std::uint16_t scid = allocate(peer);
   s_.peers.take(peer, Held::sources);
-  s_.records.begin(record, h.message, scid);
+  s_.begin_transfer(record, h.message, scid, found.region);
   SendContext& context = contexts_[scid];
   context.state = SourceState::sending;
   context.record = record;
   context.message = h.message;
-  context.memory = memory;
+  context.memory = found.memory;
   context.length = request.length(h.value);
   context.payload = request.payload;
   context.frames = h.pidx;

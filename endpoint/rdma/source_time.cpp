@@ -125,14 +125,13 @@ void Source::finish(std::uint16_t scid, Cause cause, wire::RdmaStatus status) {
   if (context.serves_read()) {
     s_.peers.give_back(place, Held::sources);
     s_.counters.aborted += done ? 0 : 1;
-    s_.records.end(context.record, done ? Record::State::done : Record::State::aborted, status,
-                   s_.now);
+    s_.end_transfer(context.record, done ? Record::State::done : Record::State::aborted, status);
   } else {
     ++(done ? s_.counters.completed : s_.counters.failed);
     s_.completions.push({.kind = Completion::Kind::write,
                          .cause = cause,
                          .status = status,
-                         .peer = peer.nid,
+                         .peer = peer.address,
                          .vni = peer.vni,
                          .message = context.message,
                          .user = context.user,
@@ -157,11 +156,11 @@ void Source::end_reads_of(std::uint16_t peer) {
   }
 }
 
-void Source::end_reads_from(std::span<const std::byte> memory) {
+void Source::end_reads_from(RegionPlace region) {
   for (std::uint32_t i = 0; i < contexts_.size(); ++i) {
     const SendContext& context = contexts_[i];
     if (context.state != SourceState::unused && context.serves_read() &&
-        context.memory >= memory.data() && context.memory <= memory.data() + memory.size()) {
+        s_.records[context.record].region == region) {
       fail(static_cast<std::uint16_t>(i), Cause::ended, wire::RdmaStatus::deregistered);
     }
   }

@@ -38,7 +38,7 @@ std::vector<TransferStatus> Node::transfers() const {
     const Peer& peer = s_.peers[context.peer];
     all.push_back({.kind = context.serves_read() ? Kind::peers_read : Kind::write,
                    .waiting = waiting_of(context),
-                   .peer = peer.nid,
+                   .peer = peer.address,
                    .vni = peer.vni,
                    .message = context.message,
                    .frames = context.frames,
@@ -58,7 +58,7 @@ std::vector<TransferStatus> Node::transfers() const {
                    .waiting = context.state == SinkState::waiting       ? Waiting::for_own_credit
                               : reads && !context.has(sink_flag::begun) ? Waiting::for_acceptance
                                                                         : Waiting::for_data,
-                   .peer = peer.nid,
+                   .peer = peer.address,
                    .vni = peer.vni,
                    .message = context.message,
                    .frames = context.frames,

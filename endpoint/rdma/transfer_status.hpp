@@ -33,7 +33,7 @@ struct TransferStatus {
   };
   Kind kind = Kind::write;
   Waiting waiting = Waiting::for_acceptance;
-  Nid peer{};
+  EndPoint peer{};
   Vni vni{};
   std::uint32_t message = 0;
   std::uint32_t frames = 0;  ///< N

@@ -14,6 +14,9 @@
  *                                                    tributary_rdma_write(host, &region, offset,
  *                                                                         data, bytes);
  *
+ * Any number of programs on one host may use RDMA: each has an end point of its own, which regions
+ * name. Transfers go between hosts; programs of the same host share memory.
+ *
  * The host is one of tributary.h, with or without groups. RDMA takes memory (some 6 MB) and time
  * from the first call of this header with a host on, not before.
  *
@@ -95,7 +98,8 @@ struct tributary_rdma_region_facts {
   uint16_t vni;    /* frames of other VNIs are refused */
   uint16_t rights; /* enum tributary_rdma_rights, OR-ed */
   uint64_t key;
-  uint64_t length; /* bytes */
+  uint64_t length;    /* bytes */
+  uint16_t end_point; /* the program there that registered it: 0 to 4095 */
 };
 /* TRIBUTARY_ERR_ARGUMENT if the bytes are not a region. */
 TRIBUTARY_API int tributary_rdma_describe(const struct tributary_rdma_region* region,
@@ -174,6 +178,7 @@ struct tributary_rdma_completion {
   uint8_t cause;       /* library-internal; for tributary_rdma_completion_text */
   uint8_t peer_status; /* the peer's status, if it refused or ended it: docs/protocol/rdma.md */
   uint32_t message;    /* the transfer's number in frames, and in logs of the peer */
+  uint16_t end_point;  /* of the peer: its program on that host */
 };
 
 /* Makes progress, and sets *done to whether the transfer is over. If it is, its completion is taken

@@ -32,6 +32,26 @@ using TreeNumber = Strong<struct TreeNumberTag, std::uint16_t>;
 using ReductionId = Strong<struct ReductionIdTag, std::uint8_t>;
 /// A fabric node id: 20 bits, the part of a unicast address that names the host.
 using Nid = Strong<struct NidTag, std::uint32_t>;
+/// An end point: where unicast frames to one program of a host go. Hosts with one such program use
+/// number 0, so a NID alone names an end point, too.
+///
+/// A program that opens its own socket has one of the numbers below `first_given_end_point`
+/// (lib/link/end_point_number.hpp), a program of a user one that the host agent gives out.
+struct EndPoint {
+  Nid nid;
+  std::uint16_t number = 0; ///< 12 bits
+
+  constexpr EndPoint() = default;
+  constexpr EndPoint(Nid of, std::uint16_t n = 0) : nid(of), number(n) {}
+  /// All of it, in 32 bits; for number 0 the NID.
+  [[nodiscard]] constexpr std::uint32_t key() const {
+    return std::uint32_t{number} << 20 | nid.value;
+  }
+  friend constexpr bool operator==(const EndPoint&, const EndPoint&) = default;
+};
+inline constexpr std::uint16_t end_points_per_host = 4096;
+inline constexpr std::uint16_t first_given_end_point = 256;
+
 /// The protection key of a job, 16 bits.
 using Vni = Strong<struct VniTag, std::uint16_t>;
 /// The 32-bit secret in a group's frames; a switch only compares it.

@@ -1,6 +1,7 @@
 #include "lib/link/packet_socket.hpp"
 
 #include "lib/link/interface.hpp"
+#include "lib/link/receive_filter.hpp"
 
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
@@ -96,6 +97,12 @@ std::size_t PacketSocket::receive_buffer() const {
   return ::getsockopt(fd(), SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0
              ? static_cast<std::size_t>(bytes)
              : 0;
+}
+
+void PacketSocket::filter_end_point(std::uint16_t number) {
+  if (!was_handed_over_) {
+    attach_receive_filter(fd(), {.end_point = number}, false, interface_);
+  }
 }
 
 void PacketSocket::hear(int interface_index, const Hearing& hearing) {

@@ -69,6 +69,9 @@ public:
   /// that was opened for this process keeps its buffer: to ask for one without the privilege of who
   /// opened it would make it smaller.
   void set_receive_buffer(std::size_t bytes);
+  /// From now on it receives unicast frames of this end point alone, and all others as before. A
+  /// socket that was opened for this process receives no others anyway. Throws LinkError.
+  void filter_end_point(std::uint16_t number);
   /// The granted size, in the kernel's accounting, which exceeds the frames' own bytes.
   [[nodiscard]] std::size_t receive_buffer() const;
 

@@ -107,6 +107,8 @@ public:
   /// size for received frames that wait. For ports that were opened for short frames. Cold:
   /// allocates. Requires that nothing is pending; frames from `receive` become invalid.
   virtual void enlarge(std::uint32_t /*longest_frame*/, std::size_t /*receive_buffer_bytes*/) {}
+  /// Unicast frames of other end points need not be received from now on. Cold.
+  virtual void filter_end_point(std::uint16_t /*number*/) {}
   /// Number of the longest frames that may wait before one is dropped.
   [[nodiscard]] virtual std::size_t receive_room() const { return burst_; }
   /// The source address for frames of this port.

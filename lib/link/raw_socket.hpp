@@ -64,6 +64,7 @@ public:
   [[nodiscard]] bool may_receive() final;
   [[nodiscard]] std::uint32_t longest_frame() const final { return longest_frame_; }
   void enlarge(std::uint32_t longest_frame, std::size_t receive_buffer_bytes) final;
+  void filter_end_point(std::uint16_t number) final { socket_.filter_end_point(number); }
   [[nodiscard]] std::size_t receive_room() const final;
   [[nodiscard]] wire::MacAddress address() const final { return socket_.address(); }
   [[nodiscard]] std::string description() const override;

@@ -88,7 +88,7 @@ local CHECKS = {[0] = "wrong", [1] = "right", [2] = "not verified"}
 local HELLO_KINDS = {[1] = "switch port", [2] = "host", [3] = "link hello"}
 
 local RDMA_KINDS = {
-  "RQT", "RSP", "WR", "RESEND", "DONE", "RD_RQT", "PROG", "QUERY", "NOCTX", "FIN", "ABORT",
+  "RQT", "RSP", "WR", "RESEND", "DONE", "RD_RQT", "PROG", "QUERY", "NOCTX", "FIN", "ABORT", "STR", "ACK",
 }
 local RQT, RSP, WR, RESEND, DONE, RD_RQT, PROG, QUERY, ABORT = 1, 2, 3, 4, 5, 6, 7, 8, 11
 

@@ -198,7 +198,7 @@ void RdmaHost::arrive(const rdma::Completion& completion) {
     counts_.arrived_bytes += completion.length;
     counts_.arrived_digest += digest_of(came, completion.length);
   }
-  compare(came, number, completion.length, completion.peer, "written by");
+  compare(came, number, completion.length, completion.peer.nid, "written by");
 }
 
 bool RdmaHost::compare(const std::byte* came, TransferNumber number, std::uint64_t length, Nid peer,

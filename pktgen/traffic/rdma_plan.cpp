@@ -91,7 +91,7 @@ rdma::Options RdmaPlan::options_of(Nid of) const {
   const std::size_t own = settings.in_flight;
   const std::size_t from_peers = std::size_t{writers} * settings.in_flight;
   rdma::Options options;
-  options.nid = of;
+  options.address = of;
   options.ethertype = placement.ethertype;
   options.incarnation = incarnation;
   options.seed = Random(seed).fork(of.value).next();

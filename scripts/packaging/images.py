@@ -59,7 +59,7 @@ class Kind:
 KINDS = {kind.name: kind for kind in (
     Kind("compute", "MPI programs and Python with reductions in the network, and the host agent",
          ("libtributary0", "libtributary-events0", "tributary-mpi", "tributary-client", "tributary-compute",
-          "python3-tributary"),
+          "python3-tributary", "libtributary-fi"),
          # What MPI starts other containers with, and what a container waits for that does.
          ("openmpi-bin", "openssh-client", "openssh-server", "python3-mpi4py"), f"{USER}:{USER}", (), ("bash",),
          ("tributaryctl", "host", "show", "--json")),

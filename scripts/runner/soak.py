@@ -1,8 +1,8 @@
-"""Runs the RDMA campaign (tests/rdma) for as many transfers as asked. Started by scripts/soak.
+"""Runs the campaign of RDMA (tests/rdma) or of messages (tests/messages). Started by scripts/soak.
 
 A run is one scene with one seed, in virtual time: a limited number of transfers, after which every
-byte of every slot is checked and all contexts must be free. Runs are done in batches, one per
-processor.
+byte of every slot is checked and all contexts must be free; or of messages, each of which is checked
+when it arrives. Runs are done in batches, one per processor.
 """
 
 import argparse
@@ -22,19 +22,20 @@ from building import ADDRESS, RELEASE, Build, BuildFailed
 from platforms import options as platform_options
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = "tests/rdma/rdma-campaign"
-TRANSFERS_A_RUN = 1000
+A_RUN = 1000  # transfers or messages
 RUNS_A_BATCH = 10
 HANG_SECONDS = 1800  # no batch takes that long; one that does is stuck
 # The counts that make a violation (tests/rdma/campaign.hpp).
 WRONG = {"corrupt": "corrupt", "hung": "hung", "twice": "arrived twice", "lost": "arrivals lost",
          "contexts_left": "contexts left"}  # fmt: skip
+MESSAGE_ROWS = ("received", "truncated", "long", "failed", "frames", "resent", "blocked", "restarts")
 FAULTS = ("lost", "duplicated", "corrupted", "delayed", "queue_full", "trimmed")
 
 EXAMPLES = """\
 examples:
   scripts/soak                                 a million transfers, a new seed, printed
   scripts/soak --transfers 100000 --seed 17    the same again, however often
+  scripts/soak --messages 1000000              messages and not transfers
   scripts/soak --sanitize address,undefined --transfers 50000
   scripts/soak --json > soak.json
 exit codes:
@@ -45,18 +46,29 @@ exit codes:
 """
 
 
+@dataclass(frozen=True)
+class Campaign:
+    program: str
+    unit: str  # what is counted, and its option
+    begun: str  # the name of their count in the report
+
+
+TRANSFERS = Campaign("tests/rdma/rdma-campaign", "transfers", "begun")
+MESSAGES = Campaign("tests/messages/messages-campaign", "messages", "sent")
+
+
 def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/soak",
-        description="Moves RDMA transfers between hosts in virtual time while frames of every kind are lost,"
-        " duplicated, corrupted and delayed, hosts restart, paths die and queues overflow; checks every byte,"
-        " that everything ends, and that nothing is left.",
+        description="Moves RDMA transfers, or sends messages, between hosts in virtual time while frames of every"
+        " kind are lost, duplicated, corrupted and delayed, hosts restart, paths die and queues overflow; checks every"
+        " byte, that everything ends, and that nothing is left.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--transfers", type=int, default=1_000_000, metavar="N", help="over all scenes (default: %(default)s)"
-    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--transfers", type=int, metavar="N", help="over all scenes (default: 1000000)")
+    what.add_argument("--messages", type=int, metavar="N", help="that many messages and no transfers")
     parser.add_argument("--seed", type=int, help="of the first run; each has its own (default: a new one, printed)")
     parser.add_argument(
         "--sanitize", choices=(ADDRESS, "none"), default="none", help="the build to use (default: %(default)s)"
@@ -66,8 +78,11 @@ def arguments():
     platform_options.add(parser)
     parser.add_argument("--build", type=Path, metavar="DIR", help="take the program from there as it is")
     options = parser.parse_args()
-    if options.transfers < 1:
-        parser.error("--transfers: at least 1")
+    options.campaign = TRANSFERS if options.messages is None else MESSAGES
+    given = options.transfers if options.messages is None else options.messages
+    options.count = 1_000_000 if given is None else given
+    if options.count < 1:
+        parser.error(f"--{options.campaign.unit}: at least 1")
     if options.seed is not None and not 0 <= options.seed < 1 << 63:
         parser.error("--seed: from 0 to 2^63 - 1")
     return options
@@ -77,22 +92,22 @@ def arguments():
 class Batch:
     scene: str
     seed: int  # of the first run; the others follow
-    transfers: int
+    count: int  # of transfers or messages
 
     @property
     def runs(self):
-        return -(-self.transfers // TRANSFERS_A_RUN)
+        return -(-self.count // A_RUN)
 
 
-def batches(scenes, transfers, seed):
+def batches(scenes, count, seed):
     """Equal shares of the scenes; scenes alternate, so that an interrupted run has done some of each."""
-    shares = [transfers // len(scenes) + (i < transfers % len(scenes)) for i in range(len(scenes))]
-    step = RUNS_A_BATCH * TRANSFERS_A_RUN
+    shares = [count // len(scenes) + (i < count % len(scenes)) for i in range(len(scenes))]
+    step = RUNS_A_BATCH * A_RUN
     found = []
     for first in range(0, max(shares), step):
         for scene, share in zip(scenes, shares, strict=True):
             if first < share:
-                found.append(Batch(scene, seed + first // TRANSFERS_A_RUN, min(step, share - first)))
+                found.append(Batch(scene, seed + first // A_RUN, min(step, share - first)))
     return found
 
 
@@ -106,14 +121,15 @@ def add(to, more):
 
 
 class Soak:
-    def __init__(self, program, environment, transfers, live):
+    def __init__(self, campaign, program, environment, count, live):
+        self.campaign = campaign
         self.program = program
         self.environment = environment
-        self.transfers = transfers
+        self.count = count
         self.live = live
         self.lock = threading.Lock()
         self.started = time.monotonic()
-        self.sums = {"begun": 0}
+        self.sums = {campaign.begun: 0}
         self.scenes = {}
         self.passed = 0
         self.failed = 0
@@ -121,9 +137,10 @@ class Soak:
         self.stopped = False
 
     def run(self, batch):
+        unit = self.campaign.unit
         ended = processes.run(
             [str(self.program), "--scene", batch.scene, "--seed", str(batch.seed), "--json",
-             "--transfers", str(batch.transfers), "--transfers-a-run", str(TRANSFERS_A_RUN)],
+             f"--{unit}", str(batch.count), f"--{unit}-a-run", str(A_RUN)],
             env=self.environment, limit_seconds=HANG_SECONDS,
         )  # fmt: skip
         with self.lock:
@@ -155,20 +172,28 @@ class Soak:
     def progress(self):
         if not self.live:
             return
-        done = self.sums["begun"]
+        done = self.sums[self.campaign.begun]
         seconds = time.monotonic() - self.started
         width = 30
-        bar = "#" * (width * done // self.transfers)
+        bar = "#" * (width * done // self.count)
         left = (self.transfers - done) * seconds / max(done, 1)
-        print(f"\r\033[K[{bar:.<{width}}] {done:,} of {self.transfers:,} transfers, {done / seconds:,.0f}/s,"
+        print(f"\r\033[K[{bar:.<{width}}] {done:,} of {self.count:,} {self.campaign.unit}, {done / seconds:,.0f}/s,"
               f" {self.failed} failed runs, {left:.0f} s left", end="", file=sys.stderr, flush=True)  # fmt: skip
 
     def figures(self, seed, interrupted):
         return {
-            "seed": seed, "transfers": self.sums["begun"], "seconds": round(time.monotonic() - self.started, 1),
-            "interrupted": interrupted, "passed": self.passed, "failed": self.failed, "sums": self.sums,
+            "seed": seed, self.campaign.unit: self.sums[self.campaign.begun],
+            "seconds": round(time.monotonic() - self.started, 1), "interrupted": interrupted,
+            "passed": self.passed, "failed": self.failed, "sums": self.sums,
             "scenes": self.scenes, "trouble": self.trouble,
         }  # fmt: skip
+
+
+def table_of_messages(figures):
+    sums = figures["sums"]
+    rows = [("messages", f"{sums['sent']:,} in {figures['seconds']:,.1f} s")]
+    rows += [(f"  {name}", f"{sums.get(name, 0):,}") for name in MESSAGE_ROWS]
+    return "\n".join(f"  {name:<22} {value}" for name, value in rows)
 
 
 def table(figures):
@@ -200,13 +225,14 @@ def scenes_of(program):
 
 def built(options):
     """(program, its environment)"""
+    wanted = options.campaign.program
     build = Build(ROOT, RELEASE if options.sanitize == "none" else options.sanitize)
     if options.build:
-        return options.build / PROGRAM, build.environment()
-    print(f"building {PROGRAM} in {build.name}/ (minutes the first time)", file=sys.stderr, flush=True)
+        return options.build / wanted, build.environment()
+    print(f"building {wanted} in {build.name}/ (minutes the first time)", file=sys.stderr, flush=True)
     build.configure()
-    build.compile([PROGRAM])
-    return build.directory / PROGRAM, build.environment()
+    build.compile([wanted])
+    return build.directory / wanted, build.environment()
 
 
 def interrupted(number, frame):
@@ -225,10 +251,10 @@ def main():
         scenes = scenes_of(program)
         live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         print(f"seed {seed}", file=sys.stderr, flush=True)
-        soak = Soak(program, environment, options.transfers, live)
+        soak = Soak(options.campaign, program, environment, options.count, live)
         soak.progress()
         with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-            pending = [pool.submit(soak.run, batch) for batch in batches(scenes, options.transfers, seed)]
+            pending = [pool.submit(soak.run, batch) for batch in batches(scenes, options.count, seed)]
             try:
                 for one in pending:
                     one.result()
@@ -252,9 +278,9 @@ def main():
     if options.json:
         print(json.dumps(figures, indent=1))
     else:
-        print(table(figures))
+        print(table(figures) if options.campaign is TRANSFERS else table_of_messages(figures))
         print(f"seed {seed}: {figures['passed']:,} passed, {figures['failed']:,} failed"
-              f" (runs of up to {TRANSFERS_A_RUN:,} transfers)")  # fmt: skip
+              f" (runs of up to {A_RUN:,} {options.campaign.unit})")  # fmt: skip
     return 130 if stopped else 1 if figures["failed"] or not figures["passed"] else 0
 
 

@@ -3,6 +3,7 @@
     cluster = MpiCluster(Stand(Binaries(build), folder), 8)     only inside isolation.py's world
     code, out, err = cluster.run(OPENMPI, 8, [program, ...])    with its library preloaded, a rank a node
     code, out, err = cluster.run(OPENMPI, 8, [program, ...], preloaded=False, nodes=2)
+    code, out, err = cluster.run(OPENMPI, 8, [program, ...], **cluster.ofi())   sending by libfabric, which needs `routes`
 
 With a `user` the ranks are that user's, without a capability: each node has its host agent, which knows the job.
 """
@@ -20,6 +21,8 @@ from tributary.network import Network, wait_until
 from tributary.switch import Config, Switch
 
 JOB = "mpi"
+ROUTES = {"enabled": True, "vcs": 1}  # for MpiCluster(routes=...): unicast between the nodes
+PROVIDER = "libtributary-fi.so"
 
 
 class Stand:
@@ -58,6 +61,8 @@ class MpiCluster:
         self.wire(stand.network, config, [self.nodes.port(n) for n in range(nodes)])
         self.switch = stand.start(config)
         wait_until(self.is_found, "the manager knows the switches and their links")
+        if "routes" in manager:
+            wait_until(self.routes_in_force, "the routes are in force")
 
     def wire(self, network, config, ports):
         """Adds switches to the configuration; `ports` are the ends of the nodes' links. Here one switch has them all."""
@@ -70,6 +75,10 @@ class MpiCluster:
         expected = {section.head["name"] for section in self.switch.config.switches}
         connected = {switch["name"] for switch in topology["switches"] if switch["connected"]}
         return expected == connected and all(link["up"] for link in topology["links"])
+
+    def routes_in_force(self):
+        answer = self.manager.get("/api/v1/routes")[1]
+        return None if "installing" in answer or "next" in answer else answer.get("in_force")
 
     def start_agents(self, stand):
         """Of all nodes; each knows the job, and how its programs reach the manager."""
@@ -99,6 +108,17 @@ class MpiCluster:
             if Path(needed).is_relative_to(self.build):
                 shutil.copy(needed, folder / Path(needed).name)
         return Path(shutil.copy(library, folder))
+
+    def ofi(self):
+        """Variables with which Open MPI sends by the provider for libfabric; as tributary-run --transport ofi."""
+        built = self.build / "endpoint" / "ofi" / PROVIDER
+        if not built.exists():
+            raise mpi_library.Missing(f"{built} is not built: that needs libfabric-dev, which scripts/setup installs")
+        folder = built.parent if self.user is None else self.readable(built).parent
+        return {
+            "FI_PROVIDER": "tributary", "FI_PROVIDER_PATH": folder, "OMPI_MCA_pml": "cm", "OMPI_MCA_mtl": "ofi",
+            "OMPI_MCA_mtl_ofi_provider_include": "tributary",
+        }  # fmt: skip
 
     def environment(self, **more):
         if self.user is not None:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parents[2] / "bench/compare/programs"
+MCA = "OMPI_MCA_"  # what names of variables with Open MPI's parameters begin with
 MPICH_CURES = [PROGRAMS / "wait_when_idle.c", PROGRAMS / "end_together.c"]
 
 REMOTE_SHELL = """\
@@ -201,6 +202,10 @@ class OpenMpi(Library):
             "btl_tcp_if_include": hosts.subnet, "oob_tcp_if_include": hosts.subnet, "mpi_yield_when_idle": 1,
             "btl_vader_single_copy_mechanism": "none",
         }
+        # The command line has precedence over variables.
+        own = {key: value for key, value in variables.items() if key.startswith(MCA)}
+        settings |= {key.removeprefix(MCA): value for key, value in own.items()}
+        variables = {key: value for key, value in variables.items() if key not in own}
         if loaded:
             variables = {**variables, "LD_PRELOAD": ":".join(loaded)}
         return [self.launcher, "--allow-run-as-root", "--bind-to", "none", "--map-by", "node",

@@ -69,7 +69,7 @@ RdmaHost::~RdmaHost() = default;
 
 void RdmaHost::make_node() {
   rdma::Options options;
-  options.nid = Topology::nid(host_);
+  options.address = Topology::nid(host_);
   options.incarnation = ++incarnation_;
   options.seed = host_ + 1'000'000ULL * incarnation_;
   options.longest_frame = rdma_longest_frame;

@@ -500,6 +500,47 @@ def rdma_seeds():
     yield "deregistered", b"\1" + request + bytes([4]) + data(0)
 
 
+def message_seeds():
+    """Steps of messages.cpp's MessageWorld: a byte for the kind, then its choices."""
+    EAGER, MORE, RTS, DONE, UNKNOWN = range(1, 6)
+    TAGGED, DATA, WHOLE, WANTS_DONE = 1, 2, 4, 8
+    FULL, ACCEPT, PROVEN = 0x44, 0x02, 0x44  # a credit of 8, frames of 200 bytes
+
+    def segments(*all_of, choice=0):
+        out = bytes([6, choice | (len(all_of) - 1) << 4, 9])
+        for kind, flags, tag, total, length in all_of:
+            out += bytes([kind, flags, 0, tag]) + struct.pack("<H", total) + bytes([5, length])
+        return out
+
+    def send(how, length, tag=1):
+        return bytes([1, how]) + (bytes([length]) if how & 2 else struct.pack("<H", length)) + bytes([tag])
+
+    def receive(how, tag, length):
+        return bytes([2, how, tag]) + struct.pack("<H", length)
+
+    wait = lambda units: bytes([0]) + struct.pack("<H", units)
+    opened = bytes([5, FULL, 5, PROVEN])  # the first has no proof, and is challenged
+    short = (EAGER, TAGGED | WHOLE, 1, 0, 10)
+    yield "nothing", b""
+    yield "segment", bytes([0, RTS, TAGGED | DATA, 0, 0]) + bytes(range(36))
+    yield "opened", b"\1" + opened + wait(60000) * 3
+    yield "unexpected", b"\1" + opened + segments(short) + receive(0, 1, 100)
+    yield "expected", b"\1" + opened + receive(0, 1, 100) + segments(short)
+    yield "two_in_a_frame", b"\1" + opened + segments(short, short) + receive(2, 0, 9) * 2
+    yield "in_parts", b"\1" + opened + segments((EAGER, TAGGED, 1, 100, 50)) + segments((MORE, 0, 0, 0, 50))
+    yield "out_of_order", b"\1" + opened + segments(short, choice=2) + segments(short)
+    yield "long", b"\1" + opened + receive(0, 1, 900) + segments((RTS, TAGGED, 1, 900, 0)) + wait(60000) * 2
+    yield "malformed", b"\1" + opened + segments((MORE, 0, 0, 0, 5))
+    yield "full", b"\1" + opened + segments(short, short, short, short) * 3 + receive(2, 0, 9) * 9
+    yield "claimed", b"\1" + opened + segments(short, short) + bytes([4, 1, 4, 0, 4, 1, 4, 1])
+    yield "own", b"\1" + send(0, 50) + bytes([5, FULL | ACCEPT]) + wait(2) + segments((DONE, 0, 0, 0, 0), choice=8)
+    yield "own_long", b"\1" + send(0, 900) + bytes([5, FULL | ACCEPT]) + wait(60000) * 3
+    yield "own_unanswered", b"\1" + send(0, 50) + wait(60000) * 3
+    yield "injected", b"\1" + opened + send(2, 50) + send(16, 100) + wait(60000)
+    yield "unknown", b"\1" + opened + segments((UNKNOWN, 0, 0, 0, 8))
+    yield "cancelled", b"\1" + receive(0, 1, 10) + bytes([3, 0])
+
+
 def golden_write():
     """The WR of docs/protocol/rdma.md."""
     page = (pathlib.Path(__file__).parents[2] / "docs" / "protocol" / "rdma.md").read_text()
@@ -570,5 +611,7 @@ for seed, content in rest_seeds():
     write(CORPUS / "rest", seed, content)
 for seed, content in rdma_seeds():
     write(CORPUS / "rdma", seed, content)
+for seed, content in message_seeds():
+    write(CORPUS / "messages", seed, content)
 for seed, content in host_agent_seeds():
     write(CORPUS / "host_agent", seed, content)

@@ -79,7 +79,7 @@ class World {
 public:
   World() : memory_(region_bytes + 2 * canary, std::byte{0xC5}), own_(region_bytes) {
     Options o;
-    o.nid = Nid{1};
+    o.address = Nid{1};
     o.longest_frame = longest_frame;
     o.sinks = o.sources = 4;
     o.works = o.peers = o.regions = 3;

@@ -51,6 +51,7 @@ UNDER = {
     "launch": NEVER,
     "launch_groups": NEVER,
     "launch_nodes": NEVER,
+    "libfabric": NEVER,
     "lifecycle": THREAD,
     "links": THREAD,
     "lldp": ADDRESS,

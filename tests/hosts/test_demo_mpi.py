@@ -39,6 +39,19 @@ def test_a_program_has_the_same_results_and_its_reductions_went_through_the_swit
     assert programs() == []
 
 
+def test_by_libfabric_it_has_the_same_results(lab):
+    built = lab.binaries.switch.parents[1]
+    lab.need(built / "endpoint" / "ofi" / "libtributary-fi.so")
+    file = lab.file("ofi.json")
+    demo = start(lab, "--nodes", "2", "--ranks", "4", "--rounds", "200", "--transport", "ofi", "--output", str(file))
+    printed, _ = demo.communicate(timeout=200)
+    assert demo.returncode == 0, printed
+    result = json.loads(file.read_text())
+    assert result["same_results"] and result["libfabric"]["check_sum"] == result["plain"]["check_sum"]
+    assert result["passed"] > 1000 and result["dropped"] == 0, result
+    assert programs() == []
+
+
 def test_bad_input_is_refused(lab):
     for words in (["--nodes", "1"], ["--ranks", "3"], ["--rounds", "0"]):
         demo = start(lab, *words)

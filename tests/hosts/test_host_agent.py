@@ -232,6 +232,33 @@ def receives_only_its_own(lab, **settings):
     program.end()
 
 
+def to_end_point(number):
+    """A unicast frame of this job to a program of this node."""
+    frame = bytearray(bytes(right(1)))
+    frame[30:34] = (NID << 12 | number).to_bytes(4, "big")
+    return bytes(frame)
+
+
+def test_unicast_frames_reach_the_program_of_their_end_point_alone(lab):
+    agent, fabric, _ = node(lab)
+    agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
+    programs = [Program(lab, ALICE) for _ in range(2)]
+    given = [program.open(agent)["end_point"] for program in programs]
+    assert given[0] != given[1] and min(given) >= 256, given
+    for number in (*given, 0, 1, max(given) + 1):
+        fabric.send(to_end_point(number))
+    fabric.send(bytes(right(2)))
+    time.sleep(0.1)
+    for number, program in zip(given, programs, strict=True):
+        assert program.do("waiting") == [to_end_point(number).hex(), bytes(right(2)).hex()]
+    programs[0].end()
+    # That of a program that has just ended is not given to the next one.
+    another = Program(lab, ALICE)
+    assert another.open(agent)["end_point"] not in given
+    another.end()
+    programs[1].end()
+
+
 def test_two_users_on_a_node_have_a_vni_each(lab):
     agent, fabric, _ = node(lab)
     agent.ask(request="add_job", job="a", vni=VNI_A, uid=ALICE)
@@ -566,6 +593,9 @@ TRIBUTARY_HOST_AGENT={lab.place}/$(ip netns identify $$)-host.sock exec setpriv 
     for agent in agents:
         counted = agent.guard()
         assert counted["passed"] > 0 and sum(counted.values()) == counted["passed"], counted
+    # Several programs of a node have an end point each.
+    given = rdma.of_two_programs_each_has_its_own(lab, own)
+    assert given[0] != given[1] and min(given) >= 256, given
     # One host is not another, whatever its program says.
     words = rdma.command(lab, 2, "read", "--region", served.region, "--length", 1)
     words[words.index("--nid") + 1] = "1"

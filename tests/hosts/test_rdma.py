@@ -96,6 +96,38 @@ def test_every_byte_of_every_length_arrives_through_a_switch_that_spoils_frames(
     assert lost > 0, "no fault was injected"
 
 
+def end_point_of(region):
+    return int.from_bytes(bytes.fromhex(region)[12:14], "little")
+
+
+def of_two_programs_each_has_its_own(lab, place):
+    """Two programs of h1 serve memory while two of h0 write, one to each, at once."""
+    length = 300_000
+    served = [Served(lab, 1, "--length", length, "--output", place / f"there{n}") for n in range(2)]
+    writers = []
+    for n, program in enumerate(served):
+        data = lab.file(f"data{n}")
+        data.write_bytes(bytes((7 * byte + n) & 0xFF for byte in range(length)))
+        words = command(lab, 0, "write", "--region", program.region, "--input", data)
+        writers.append(subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    for writer in writers:
+        out, error = writer.communicate(timeout=120)
+        assert writer.returncode == 0, error
+        assert json.loads(out)["bytes"] == length, out
+    for program in served:
+        program.end()
+    for n in range(2):
+        assert (place / f"there{n}").read_bytes() == lab.file(f"data{n}").read_bytes()
+    return [end_point_of(program.region) for program in served]
+
+
+def test_programs_of_one_host_have_memory_each_and_do_not_answer_for_one_another(lab):
+    switch = hosts(lab)
+    for port in ("host0", "host1"):
+        switch.ctl("impair", "set", "--port", port, "--direction", "sent", "--seed", "7", "--loss", "1%")
+    assert of_two_programs_each_has_its_own(lab, lab.place) == [0, 1]
+
+
 def test_writes_and_reads_at_once_keep_every_byte(lab):
     hosts(lab)
     length = 300_001

@@ -169,7 +169,7 @@ private:
   }
   std::unique_ptr<Node> make(Nid nid, std::size_t sources, std::size_t sinks) {
     Options o;
-    o.nid = nid;
+    o.address = nid;
     o.incarnation = random_.next();
     o.seed = random_.next();
     o.longest_frame = longest_frame;

@@ -67,15 +67,19 @@ Network::Network(const NetworkSettings& settings, std::uint64_t seed)
 }
 Network::~Network() = default;
 
-std::size_t Network::add(Node& node) {
+std::size_t Network::add(engine::Protocol& protocol, EndPoint address,
+                         std::uint32_t longest_frame) {
   const std::size_t host = hosts_.size();
   hosts_.push_back({});
-  hosts_.back().node = &node;
-  hosts_.back().port = std::make_unique<HostPort>(*this, host, node.options().longest_frame);
+  hosts_.back().protocol = &protocol;
+  hosts_.back().address = address;
+  hosts_.back().port = std::make_unique<HostPort>(*this, host, longest_frame);
   return host;
 }
 
-void Network::replace(std::size_t host, Node* node) { hosts_[host].node = node; }
+void Network::replace(std::size_t host, engine::Protocol* protocol) {
+  hosts_[host].protocol = protocol;
+}
 void Network::set_dead(std::size_t host, bool dead) { hosts_[host].dead = dead; }
 
 void Network::inject(std::span<const std::byte> frame, std::uint64_t after_ns) {
@@ -154,9 +158,9 @@ bool Network::uplink_full(const Host& host) const {
 }
 
 Network::Host* Network::destination_of(const std::byte* frame) {
-  const Nid nid = wire::dfa_of(frame + wire::ethernet_header_bytes).nid();
+  const EndPoint to = wire::dfa_of(frame + wire::ethernet_header_bytes).end_point();
   for (Host& host : hosts_) {
-    if (host.node != nullptr && host.node->options().nid == nid) {
+    if (host.protocol != nullptr && host.address == to) {
       return &host;
     }
   }
@@ -168,10 +172,10 @@ bool Network::step() {
   TimeNs due = never;
   Host* first = nullptr;
   for (Host& host : hosts_) {
-    if (host.node == nullptr) {
+    if (host.protocol == nullptr) {
       continue;
     }
-    const TimeNs next = std::min(host.node->next_deadline(), host.again);
+    const TimeNs next = std::min(host.protocol->next_deadline(), host.again);
     if (next < due) {
       due = next;
       first = &host;
@@ -236,7 +240,7 @@ void Network::arrive(const Event& event) {
     return;
   }
   const FrameView view{frame, event.length};
-  host->node->receive({&view, 1}, now());
+  host->protocol->receive({&view, 1}, now());
   pump(*host);
 }
 
@@ -247,14 +251,14 @@ void Network::pump() {
 }
 
 void Network::pump(Host& host) {
-  if (host.node == nullptr) {
+  if (host.protocol == nullptr) {
     return;
   }
   host.again = never;
-  host.node->poll(now());
-  while (host.node->has_to_send()) {
+  host.protocol->poll(now());
+  while (host.protocol->has_to_send()) {
     engine::Outlet outlet(*host.port);
-    host.node->send(outlet);
+    host.protocol->send(outlet);
     host.port->flush();
     if (outlet.link_full()) {
       host.again = now() + std::max<std::uint64_t>(elapsed_ns(host.uplink_free, now()) / 2, 1);

@@ -1,4 +1,4 @@
-// Nodes joined by a network in virtual time that may lose, duplicate, damage a frame, delay it by
+// Nodes, or other protocols of unicast frames, joined by a network in virtual time that may lose, duplicate, damage a frame, delay it by
 // hundreds of round trips, or drop or trim it at a full queue. From a seed.
 //
 //   host --- uplink, its rate ---> delay, faults ---> queue, the sink's rate ---> host
@@ -8,6 +8,7 @@
 //   network.run_until(deadline, [&] { return done; });
 #pragma once
 
+#include "endpoint/engine/protocol.hpp"
 #include "endpoint/rdma/node.hpp"
 #include "lib/link/port.hpp"
 #include "lib/virtual_time/timeline.hpp"
@@ -63,9 +64,12 @@ public:
   Network(const NetworkSettings& settings, std::uint64_t seed);
   ~Network();
 
-  std::size_t add(Node& node);
-  /// The same host after a restart, or none for now: frames for it are lost.
-  void replace(std::size_t host, Node* node);
+  std::size_t add(Node& node) {
+    return add(node, node.options().address, node.options().longest_frame);
+  }
+  std::size_t add(engine::Protocol& protocol, EndPoint address, std::uint32_t longest_frame);
+  /// The same program after a restart, or none for now: frames for it are lost.
+  void replace(std::size_t host, engine::Protocol* protocol);
   /// No frame reaches or leaves this host.
   void set_dead(std::size_t host, bool dead);
   void set_faults(const Faults& faults) { settings_.faults = faults; }
@@ -107,7 +111,8 @@ private:
     std::uint32_t length;
   };
   struct Host {
-    Node* node = nullptr;
+    engine::Protocol* protocol = nullptr;
+    EndPoint address;
     std::unique_ptr<HostPort> port;
     bool dead = false;
     TimeNs uplink_free;

@@ -1,6 +1,7 @@
 #include "endpoint/launcher/run/options.hpp"
 
 #include "endpoint/launcher/job/rank_environment.hpp"
+#include "endpoint/launcher/run/ofi_transport.hpp"
 #include "endpoint/launcher/start/starter.hpp"
 #include "endpoint/manager_client/address.hpp"
 #include "lib/terminal/command_line.hpp"
@@ -33,6 +34,7 @@ Examples:
   tributary-run --hostfile hosts.txt --ppn 4 ./app    other machines, through ssh: a node a line, NAME:RANKS
   tributary-run --namespaces ns1:2,ns2:2 ./app          stand-in nodes: network namespaces of this machine
   salloc -N 4 tributary-run --ppn 8 ./app          nodes of a Slurm allocation, through srun
+  tributary-run --hostfile hosts.txt --transport ofi ./app   point-to-point messages by RDMA, too
   tributary-run -n 4 --env OMP_NUM_THREADS=2 --tag-output ./app --its-own-options)";
 
 std::string content_of(const std::string& file) {
@@ -74,6 +76,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   std::string nodes;
   std::string ssh = "ssh";
   std::vector<std::string> variables;
+  std::string transport = "mpi";
   bool here = false;
   bool no_offload = false;
   terminal::ManagerOptions manager;
@@ -104,6 +107,11 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   app.add_option("--env", variables, "Variable to set, or NAME to pass it on; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  app.add_option("--transport", transport,
+                 "What carries messages between ranks: mpi (as the MPI library is configured), or "
+                 "ofi (libfabric over this fabric's RDMA)")
+      ->check(CLI::IsMember({"mpi", "ofi"}))
+      ->capture_default_str();
   app.add_option("--workdir", o.directory, "Working directory of ranks")
       ->type_name("FOLDER")
       ->default_str("this one");
@@ -189,6 +197,18 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
         if (job::travels(name)) {
           job::set_variable(o.variables, name, value);
         }
+      }
+    }
+    if (transport == "ofi") {
+      const auto folder = provider_folder();
+      if (!folder && o.reach != Reach::ssh && o.reach != Reach::slurm) {
+        throw terminal::UsageError(
+            "--transport ofi: libtributary-fi.so is not installed; it is in "
+            "the package libtributary-fi, and is built where libfabric-dev is "
+            "installed");
+      }
+      for (const auto& [name, value] : ofi_variables(folder)) {
+        job::set_variable(o.variables, name, value);
       }
     }
     for (const std::string& each : variables) {

@@ -31,6 +31,7 @@ class Facts:
     length: int  # bytes
     writable: bool
     readable: bool
+    end_point: int = 0  # the program on that host
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Completion:
     length: int
     nid: int  # of the peer
     vni: int
+    end_point: int = 0  # the peer's program on that host
 
 
 def describe(handle: bytes) -> Facts:
@@ -55,7 +57,7 @@ def describe(handle: bytes) -> Facts:
     check(lib.tributary_rdma_describe(_region(handle), facts))
     one = facts[0]
     return Facts(one.nid, one.vni, one.key, one.length, bool(one.rights & lib.TRIBUTARY_RDMA_PEERS_WRITE),
-                 bool(one.rights & lib.TRIBUTARY_RDMA_PEERS_READ))
+                 bool(one.rights & lib.TRIBUTARY_RDMA_PEERS_READ), one.end_point)
 
 
 class Region:
@@ -191,7 +193,7 @@ def _completion(completion: Any) -> Completion:
     lib.tributary_rdma_completion_text(completion, text, len(text))
     error = None if completion.error == 0 else ERROR_NAMES.get(completion.error, str(completion.error))
     return Completion(KINDS.get(completion.kind, str(completion.kind)), error, text_of(text), completion.transfer, completion.immediate, completion.key,
-                      completion.offset, completion.length, completion.nid, completion.vni)
+                      completion.offset, completion.length, completion.nid, completion.vni, completion.end_point)
 
 
 def _region(handle: bytes) -> Any:

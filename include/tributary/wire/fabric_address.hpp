@@ -2,7 +2,7 @@
 //
 //   multicast (DFA only)              unicast (SFA, DFA)
 //   bits   field         value        bits   field
-//    2:0   action        7            11:0   endpoint (0 in an SFA)
+//    2:0   action        7            11:0   end point; 0 in the SFA of a multicast frame
 //   15:3   tree          0..8191      31:12  NID; may not begin with nine 1 bits
 //   17:16  slot 6:5      0
 //   20:18  reduction id  0..7
@@ -28,8 +28,8 @@ struct FabricAddress {
     return {0xFF800000U | (bits >> 3 & 3U) << 21 | (bits & 7U) << 18 | (bits >> 5 & 3U) << 16 |
             (tree.value & 0x1FFFU) << 3 | 7U};
   }
-  static constexpr FabricAddress unicast(Nid nid, std::uint16_t endpoint = 0) {
-    return {(nid.value & max_nid) << 12 | (endpoint & 0xFFFU)};
+  static constexpr FabricAddress unicast(EndPoint to) {
+    return {(to.nid.value & max_nid) << 12 | (to.number & (end_points_per_host - 1U))};
   }
 
   [[nodiscard]] constexpr bool is_multicast() const { return value >> 23 == 0x1FF; }
@@ -48,6 +48,10 @@ struct FabricAddress {
                                                  (value >> 16 & 3U) << 5)};
   }
   [[nodiscard]] constexpr Nid nid() const { return Nid{value >> 12}; }
+  /// The end point of a unicast address.
+  [[nodiscard]] constexpr EndPoint end_point() const {
+    return {nid(), static_cast<std::uint16_t>(value & (end_points_per_host - 1U))};
+  }
 };
 
 /// Whether a unicast address can hold the NID: twenty bits that do not look like a multicast.

@@ -7,9 +7,9 @@
 //    22   2   LE    header check: bits 15:0 of the CRC32C over addresses and header
 //    24  32         the RDMA header
 //    56             payload of a WR; bitmap of a RESEND or PROG; request (rdma_request.hpp) of an
-//                   RQT or RD_RQT; empty for all other kinds
+//                   RQT or RD_RQT; segments of a STR; bitmap of an ACK; empty for all other kinds
 //
-// The RDMA header, all little-endian. Data travels from the *source* to the *sink*:
+// The RDMA header, all little-endian. STR and ACK have fields of their own (stream.hpp). Data travels from the *source* to the *sink*:
 //
 //   off size  field      in
 //     0   1   version 2 in bits 7:4, kind in 3:0
@@ -108,8 +108,10 @@ enum class RdmaKind : std::uint8_t {
   noctx = 9,  ///< either way: the transfer is unknown
   fin = 10,   ///< source to sink: completion is known, the sink may forget the transfer
   abort = 11, ///< either way: it has ended incomplete
+  str = 12,   ///< data of an ordered stream
+  ack = 13,   ///< about an ordered stream
 };
-inline constexpr std::size_t rdma_kinds = 12; ///< one more than the highest kind; 0 is not a kind
+inline constexpr std::size_t rdma_kinds = 14; ///< one more than the highest kind; 0 is not a kind
 
 constexpr std::string_view name_of(RdmaKind kind) {
   switch (kind) {
@@ -124,6 +126,8 @@ constexpr std::string_view name_of(RdmaKind kind) {
   case RdmaKind::noctx: return "NOCTX";
   case RdmaKind::fin: return "FIN";
   case RdmaKind::abort: return "ABORT";
+  case RdmaKind::str: return "STR";
+  case RdmaKind::ack: return "ACK";
   }
   return "unknown";
 }
@@ -140,8 +144,8 @@ inline constexpr std::uint8_t to_sink = 64;    ///< RSP, NOCTX, ABORT: DCID is a
 
 /// Everything of an RDMA frame except what follows the header.
 struct RdmaHeader {
-  Nid source;      ///< of the frame
-  Nid destination; ///< of the frame
+  EndPoint source;      ///< of the frame
+  EndPoint destination; ///< of the frame
   Vni vni;
   RdmaKind kind = RdmaKind::wr;
   std::uint8_t flags = 0;
@@ -331,8 +335,8 @@ inline RdmaError decode(std::span<const std::byte> frame, std::uint16_t ethertyp
       return RdmaError::bad_crc;
     }
   }
-  out.header = {.source = sfa_of(p).nid(),
-                .destination = dfa.nid(),
+  out.header = {.source = sfa_of(p).end_point(),
+                .destination = dfa.end_point(),
                 .vni = vni_of(p),
                 .kind = static_cast<RdmaKind>(kind),
                 .flags = std::to_integer<std::uint8_t>(r[rdma_offset::flags]),

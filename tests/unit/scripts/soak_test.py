@@ -23,7 +23,12 @@ if "--list-scenes" in arguments:
     sys.exit(0)
 def of(name):
     return arguments[arguments.index(name) + 1]
-scene, seed, transfers = of("--scene"), int(of("--seed")), int(of("--transfers"))
+scene, seed = of("--scene"), int(of("--seed"))
+if "--messages" in arguments:
+    report = {{scene: {{"sent": int(of("--messages")), "long": 3}}}}
+    print(json.dumps({{"seed": seed, "failed_runs": 0, "scenes": report}}, separators=(",", ":")))
+    sys.exit(0)
+transfers = int(of("--transfers"))
 {trouble}
 print(json.dumps({{"seed": seed, "transfers": transfers, "failed_runs": failed_runs, "scenes": {{scene: {{
     "begun": transfers, "done": transfers - 1, "failed": 1, "causes": {{"refused": 1}}, "hung": 0, "corrupt": 0,
@@ -33,10 +38,10 @@ sys.exit(1 if failed_runs else 0)
 """
 
 
-def run_with(trouble, *options, interrupt_when=None):
+def run_with(trouble, *options, interrupt_when=None, campaign=soak.TRANSFERS):
     """(exit code, output, errors) of scripts/soak with a fake campaign."""
     with tempfile.TemporaryDirectory() as place:
-        program = Path(place) / soak.PROGRAM
+        program = Path(place) / campaign.program
         program.parent.mkdir(parents=True)
         program.write_text(CAMPAIGN.format(trouble=trouble))
         program.chmod(0o755)
@@ -55,7 +60,7 @@ def run_with(trouble, *options, interrupt_when=None):
 def test_batches_cover_all_transfers_with_a_seed_for_each_run():
     for transfers in (1, 2, 999, 30_001, 123_457):
         found = soak.batches(["a", "b", "c"], transfers, 7)
-        assert sum(batch.transfers for batch in found) == transfers
+        assert sum(batch.count for batch in found) == transfers
         for scene in "abc":
             of_scene = [batch for batch in found if batch.scene == scene]
             seeds = [seed for batch in of_scene for seed in range(batch.seed, batch.seed + batch.runs)]
@@ -68,6 +73,15 @@ def test_sums_of_all_scenes_are_reported():
     assert code == 0 and (result["passed"], result["failed"], result["transfers"]) == (40, 0, 40_000), out
     assert result["sums"]["causes"] == {"refused": 4} and result["sums"]["faults"]["WR"]["lost"] == 8, out
     assert set(result["scenes"]) == {"calm", "rough"} and result["seed"] == 100
+
+
+def test_messages_are_another_campaign():
+    code, out, _ = run_with("", "--messages", "20000", "--json", campaign=soak.MESSAGES)
+    result = json.loads(out)
+    assert code == 0 and (result["passed"], result["messages"], result["sums"]["long"]) == (20, 20_000, 6), out
+    code, out, _ = run_with("", "--messages", "20000", campaign=soak.MESSAGES)
+    assert code == 0 and "20 passed, 0 failed" in out and "runs of up to 1,000 messages" in out, out
+    assert run_with("", "--messages", "1", "--transfers", "1", campaign=soak.MESSAGES)[0] == 2
 
 
 def test_a_failed_run_is_counted_and_fails():
@@ -88,7 +102,7 @@ def test_a_program_that_dies_fails_all_its_runs():
 def test_interrupted_it_reports_what_was_done():
     code, out, error = run_with(
         "failed_runs = 0\nif scene == 'rough': open(sys.argv[0] + '-asleep', 'w'); time.sleep(60)",
-        "--transfers", "20000", interrupt_when=f"{soak.PROGRAM}-asleep",
+        "--transfers", "20000", interrupt_when=f"{soak.TRANSFERS.program}-asleep",
     )  # fmt: skip
     assert code == 130 and " passed, 0 failed" in out and "interrupted by SIGINT" in error, (out, error)
 

@@ -113,6 +113,7 @@ TEST(HostAgentMessages, AnswersAreReadAsTheyWereWritten) {
                       .vni = Vni{1024},
                       .mark = Mark{0x54000007},
                       .nid = Nid{18},
+                      .end_point = 4095,
                       .host = "node18",
                       .interface = "eth1",
                       .ethertype = 0x88B5,
@@ -147,6 +148,7 @@ TEST(HostAgentMessages, AnAnswerThatIsNoneIsAnError) {
                                                               {"address", "020000000001"},
                                                               {"nid", 1 << 20},
                                                               {"nid", 0xFF801},
+                                                              {"end_point", 4096},
                                                               {"ethertype", 5},
                                                               {"host", nullptr},
                                                               {"interface", ""}};
@@ -170,7 +172,7 @@ TEST(HostAgentMessages, TheListOfJobsHasNoTokens) {
 }
 
 TEST(HostAgentMessages, TheRecordIsReadAsItWasWritten) {
-  Record record{.highest_mark = 0x54000009};
+  Record record{.highest_mark = 0x54000009, .last_end_point = 300};
   record.jobs.push_back({.id = "j1",
                          .vni = Vni{7},
                          .uid = 1000,
@@ -182,8 +184,11 @@ TEST(HostAgentMessages, TheRecordIsReadAsItWasWritten) {
                          .mark = Mark{0x54000009},
                          .manager = {.url = "u", .token = "t", .certificate_authority = "c"}});
   record.jobs.push_back({.id = "j2", .vni = Vni{8}, .uid = 0, .mark = Mark{3}});
-  record.sockets.push_back(
-      {.inode = 1ULL << 40U, .uid = 1000, .mark = Mark{0x54000009}, .vni = Vni{7}});
+  record.sockets.push_back({.inode = 1ULL << 40U,
+                            .uid = 1000,
+                            .mark = Mark{0x54000009},
+                            .vni = Vni{7},
+                            .end_point = 300});
   EXPECT_EQ(record_of(text_of(record)), record);
   for (const char* text : {"", "{}", R"({"highest_mark": 1, "jobs": {}, "sockets": []})",
                            R"({"highest_mark": 1, "jobs": [5], "sockets": []})"}) {

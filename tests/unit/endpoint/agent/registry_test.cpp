@@ -332,6 +332,37 @@ TEST(HostAgentRegistry, AUserHoldsNoMoreSocketsThanAllowedAndRootAsManyAsItLikes
   EXPECT_EQ(registry.sockets_of(Mark{1}), 2U);
 }
 
+TEST(HostAgentRegistry, AnEndPointIsGivenToOneSocketAndAgainAsLateAsPossible) {
+  constexpr std::size_t all = std::size_t{end_points_per_host} - first_given_end_point;
+  Registry registry(Settings{}, 0);
+  const std::uint16_t first = registry.new_end_point();
+  EXPECT_EQ(first, first_given_end_point);
+  registry.opened({.inode = 1, .uid = alice.uid, .mark = Mark{1}, .end_point = first});
+  registry.keep_only({});
+  EXPECT_EQ(registry.new_end_point(), first + 1)
+      << "that of a program that ended a moment ago waits";
+
+  Registry after(Settings{}, 0);
+  after.adopt(registry.record(), start);
+  std::unordered_set<std::uint64_t> inodes;
+  std::unordered_set<std::uint16_t> given;
+  for (std::uint64_t inode = 1; inode <= all; ++inode) {
+    ASSERT_TRUE(after.has_end_point());
+    const std::uint16_t number = after.new_end_point();
+    EXPECT_GE(number, first_given_end_point);
+    EXPECT_LT(number, end_points_per_host);
+    EXPECT_TRUE(given.insert(number).second) << number;
+    after.opened({.inode = inode, .uid = 0, .mark = Mark{1}, .end_point = number});
+    inodes.insert(inode);
+  }
+  EXPECT_FALSE(after.has_end_point());
+  EXPECT_EQ(refusal_of([&] { static_cast<void>(after.new_end_point()); }).first, Reason::limit);
+  inodes.erase(17);
+  after.keep_only(inodes);
+  EXPECT_TRUE(after.has_end_point());
+  EXPECT_FALSE(given.insert(after.new_end_point()).second) << "the one that became free";
+}
+
 TEST(HostAgentRegistry, JobsAreLimited) {
   Settings settings = with_service();
   settings.limits.jobs_per_user = 2;

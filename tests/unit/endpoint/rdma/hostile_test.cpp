@@ -80,7 +80,7 @@ protected:
   HostileTest() : memory(400'000) { make(64); }
   void make(std::size_t contexts) {
     Options o;
-    o.nid = victim_nid;
+    o.address = victim_nid;
     o.longest_frame = short_frame;
     o.sinks = o.sources = o.works = contexts;
     o.records = 4 * contexts;

@@ -39,7 +39,7 @@ Incast run(std::uint32_t sink_credit, bool trims) {
   policy.sink_credit = sink_credit;
   const auto make = [&](std::uint32_t nid) {
     Options o;
-    o.nid = Nid{nid};
+    o.address = Nid{nid};
     o.seed = nid;
     o.longest_frame = 1070;
     o.sinks = o.sources = o.records = o.peers = 128;

@@ -40,7 +40,7 @@ Cost cost_of(std::uint32_t window, double loss, std::uint64_t jitter_ns,
   policy.sink_credit = 0;
   const auto make = [&](Nid nid) {
     Options o;
-    o.nid = nid;
+    o.address = nid;
     o.longest_frame = 1024 + wire::rdma_overhead_bytes;
     o.sinks = o.sources = o.works = o.peers = o.regions = o.records = o.completions = 16;
     auto node = std::make_unique<Node>(o);

@@ -73,7 +73,7 @@ protected:
   }
   static Options small(Nid nid) {
     Options o;
-    o.nid = nid;
+    o.address = nid;
     o.seed = nid.value;
     o.longest_frame = 1070; // 1,000 bytes of payload
     o.sinks = o.sources = o.works = 64;

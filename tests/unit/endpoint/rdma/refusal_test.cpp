@@ -64,7 +64,7 @@ TEST_F(RefusalTest, ABadCrc) {
 }
 
 TEST_F(RefusalTest, AnUnknownKind) {
-  data.kind = static_cast<wire::RdmaKind>(13);
+  data.kind = static_cast<wire::RdmaKind>(15);
   give(frame_of(data));
   EXPECT_EQ(sink->counters().unknown_kind, 1U);
   expect_untouched();

@@ -166,9 +166,23 @@ TEST_F(RegionsTest, RefuseByName) {
   EXPECT_EQ(regions.find(RegionKey{0xFFFF}, vni, true, 0, 1).status, wire::RdmaStatus::wrong_key);
 }
 
+TEST_F(RegionsTest, AreNamedFromTheirFirstOffsetOn) {
+  constexpr std::uint64_t first = 0x7F0000001000;
+  const RegionKey named = *regions.add(memory, {.peers_write = true}, vni, first);
+  EXPECT_EQ(regions.find(named, vni, true, first + 40, 60).memory, memory.data() + 40);
+  for (const std::uint64_t outside : {std::uint64_t{0}, first - 1, first + 41}) {
+    EXPECT_EQ(regions.find(named, vni, true, outside, 60).status, wire::RdmaStatus::out_of_bounds);
+  }
+}
+
 TEST_F(RegionsTest, ForgetAKeyForGood) {
-  EXPECT_TRUE(regions.remove(key));
-  EXPECT_FALSE(regions.remove(key));
+  const auto place = regions.place_of(key);
+  ASSERT_TRUE(place);
+  regions.use(*place);
+  EXPECT_EQ(regions.uses(*place), 1U);
+  regions.release(*place);
+  regions.remove(*place);
+  EXPECT_FALSE(regions.place_of(key));
   const RegionKey next = *regions.add(memory, {.peers_write = true}, vni);
   EXPECT_NE(next, key);
   EXPECT_EQ(regions.find(key, vni, true, 0, 1).status, wire::RdmaStatus::wrong_key);
@@ -214,13 +228,13 @@ TEST(Records, keep_what_ended_by_age) {
   const std::uint32_t b = records.add(1, 5, RecordKind::read);
   EXPECT_FALSE(records.has_room());
   EXPECT_EQ(records.find(1, 5, RecordKind::read), b);
-  records.begin(a, 1, 0);
-  records.begin(b, 1, 0);
+  records.begin(a, 1, 0, 0);
+  records.begin(b, 1, 0, 0);
   EXPECT_EQ(records.oldest_ended(), Records::none);
   records.end(b, Record::State::done, wire::RdmaStatus::ok, TimeNs{1});
   records.end(a, Record::State::done, wire::RdmaStatus::ok, TimeNs{2});
   EXPECT_EQ(records.oldest_ended(), b);
-  records.begin(b, 2, 0);
+  records.begin(b, 2, 0, 0);
   EXPECT_EQ(records.oldest_ended(), a);
   records.forget(a);
   EXPECT_EQ(records.find(1, 5, RecordKind::write), Records::none);

@@ -234,6 +234,36 @@ TEST_F(TransferTest, AReadOfADeregisteredRegionEnds) {
   expect_all_free();
 }
 
+TEST_F(TransferTest, ADeregisteredRegionEndsNoTransferOfRegionsBesideOrOverIt) {
+  constexpr std::size_t half = memory_bytes / 2;
+  const auto add = [&](std::span<std::byte> memory) {
+    return *sink->register_region(memory, {.peers_write = true, .peers_read = true}, vni);
+  };
+  const RegionKey whole = key;
+  const RegionKey right = add(to.region().last(half));
+  for (const bool reads : {false, true}) {
+    const RegionKey left = add(to.region().first(half));
+    const std::uint64_t first = user + 1;
+    for (const RegionKey of : {left, right, whole}) {
+      key = of;
+      ASSERT_EQ((reads ? read(half) : write(half)).error, BeginError::none);
+    }
+    network().run_for(reads ? 3'000 : 4'500);
+    ASSERT_EQ(reads ? sink->sources_in_use() : sink->sinks_in_use(), 3U) << "all in progress";
+    EXPECT_TRUE(sink->deregister_region(left));
+    for (int ends = 0; ends < 3; ++ends) {
+      const Completion end = completion();
+      if (end.user == first) {
+        EXPECT_EQ(end.cause, Cause::ended);
+        EXPECT_EQ(end.status, wire::RdmaStatus::deregistered);
+      } else {
+        EXPECT_TRUE(end.done()) << (reads ? "read " : "write ") << end.user - first;
+      }
+    }
+  }
+  expect_all_free();
+}
+
 TEST_F(TransferTest, WhatCannotBeBegunSaysWhy) {
   const auto attempt = [&](Nid peer) {
     return source

@@ -103,8 +103,8 @@ inline std::vector<GoldenRdmaFrame> golden_rdma_frames() {
 inline std::vector<std::byte> encoded(const GoldenRdmaFrame& golden) {
   std::vector<std::byte> frame(wire::rdma_frame_bytes(golden.payload.size()));
   wire::encode(golden.header,
-               {.source_mac = wire::host_mac(golden.header.source),
-                .destination_mac = wire::host_mac(golden.header.destination)},
+               {.source_mac = wire::host_mac(golden.header.source.nid),
+                .destination_mac = wire::host_mac(golden.header.destination.nid)},
                golden.payload, frame.data());
   return frame;
 }

@@ -137,7 +137,7 @@ TEST(RdmaFrame, is_refused_by_name) {
             RdmaError::not_rdma);
   EXPECT_EQ(error_in(with_byte(good, header_at, 0x13)), RdmaError::unknown_version);
   EXPECT_EQ(error_in(with_byte(good, header_at, 0x20)), RdmaError::unknown_kind);
-  EXPECT_EQ(error_in(with_byte(good, header_at, 0x2C)), RdmaError::unknown_kind);
+  EXPECT_EQ(error_in(with_byte(good, header_at, 0x2E)), RdmaError::unknown_kind);
   EXPECT_EQ(error_in(with_byte(good, portals_at + rdma_offset::mark, 1)), RdmaError::wrong_mark);
   EXPECT_EQ(error_in(with_byte(good, portals_at + rdma_offset::mark, 2)), RdmaError::wrong_mark);
 }

@@ -1,0 +1,118 @@
+"""Open MPI that sends by libtributary-fi.so: every way to send, with and without loss; an ordinary user's ranks, whose
+sockets come from the host agents; and the programs of libfabric itself."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from test_host_agent import ALICE, need
+from tributary.cases import Skip
+from tributary.mpi_cluster import PROVIDER, ROUTES, MpiCluster
+from tributary.mpi_library import OPENMPI, Missing
+from tributary.network import wait_until
+
+ALONE = True
+SOURCE = Path(__file__).with_name("mpi_messages.c")
+MODES = ("kinds", "probes", "wildcards", "truncated", "self", "many", "unexpected", "cancelled")
+LOSS = {"loss": 0.005, "reorder": 0.01, "duplicate": 0.005, "seed": 5}
+
+
+def ranks_of(program):
+    """Numbers of the processes that run it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "exe").readlink() == program:
+                found.append(int(entry.name))
+        except OSError:
+            continue  # ended, or a thread of the kernel
+    return sorted(found)
+
+
+class Cluster(MpiCluster):
+    def __init__(self, lab, nodes, faults=None):
+        need(lab)
+        lab.need(lab.binaries.switch.parents[1] / "endpoint" / "ofi" / PROVIDER)
+        self.faults = faults
+        try:
+            self.program = OPENMPI.compile(SOURCE, lab.place / "mpi_messages")
+        except Missing as why:
+            raise Skip(str(why)) from None
+        super().__init__(lab, nodes, user=ALICE, routes=ROUTES)
+
+    def wire(self, network, config, ports):
+        section = config.switch("leaf0")
+        for port in ports:
+            section.port(port, kind="af_packet", interface=port, impairment=self.faults)
+
+    def check(self, ranks, *modes, seconds=120, **variables):
+        code, out, err = self.run(OPENMPI, ranks, [self.program, *modes], preloaded=False, seconds=seconds,
+                                  **self.ofi(), **variables)  # fmt: skip
+        assert code == 0 and [f"{mode}: right" for mode in modes] == out.splitlines(), f"{code}\n{out}\n{err}"
+
+    def nothing_left(self):
+        for agent in self.agents:
+            counted = agent.guard()
+            assert counted["passed"] > 0 and sum(counted.values()) == counted["passed"], counted
+            (job,) = agent.ask(request="show")["jobs"]
+            assert job["sockets"] == 0, job
+
+
+def test_every_way_to_send_between_nodes_and_on_one(lab):
+    cluster = Cluster(lab, 2)
+    cluster.check(4, *MODES)
+    cluster.check(2, "kinds", "probes", TRIBUTARY_OFI_PROGRESS="caller")
+    cluster.nothing_left()
+
+
+def test_every_way_to_send_over_links_that_lose_repeat_and_reorder(lab):
+    cluster = Cluster(lab, 2, LOSS)
+    cluster.check(4, *MODES, seconds=240)
+    cluster.nothing_left()
+
+
+def test_64_ranks_on_8_nodes(lab):
+    cluster = Cluster(lab, 8)
+    cluster.check(64, "wildcards", "probes", seconds=300)
+    cluster.nothing_left()
+
+
+def test_when_a_rank_is_killed_all_end_and_the_next_job_is_not_hurt(lab):
+    cluster = Cluster(lab, 2)
+    words = [cluster.program, *["kinds"] * 200]
+    child = cluster.nodes.start(OPENMPI, 2, words, environment=cluster.environment(**cluster.ofi()))
+    ranks = wait_until(lambda: len(found := ranks_of(cluster.program)) == 2 and found, "both ranks run")
+    time.sleep(2)
+    os.kill(ranks[1], signal.SIGKILL)
+    try:
+        out, err = child.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise AssertionError("ranks hang when another was killed") from None
+    assert child.returncode != 0, f"{out}\n{err}"
+    cluster.check(2, "kinds")
+    cluster.nothing_left()
+
+
+def test_programs_of_libfabric(lab):
+    if not shutil.which("fi_info") or not shutil.which("fi_pingpong"):
+        raise Skip("libfabric-bin is not installed: scripts/setup")
+    cluster = Cluster(lab, 2)
+    own = [f"{name}={value}" for name, value in cluster.environment(**cluster.ofi()).items()]
+
+    def words(node, *command):
+        return [str(cluster.nodes.hosts.shell), cluster.nodes.name(node), "env", *own, *command]
+
+    shown = subprocess.run(words(0, "fi_info", "-p", "tributary"), capture_output=True, text=True, check=False)
+    assert shown.returncode == 0 and "FI_EP_RDM" in shown.stdout, shown.stdout + shown.stderr
+    ping = ("fi_pingpong", "-p", "tributary", "-e", "rdm", "-c", "-I", "100")
+    for client in (1, 0):  # of another node, and of the same one
+        server = subprocess.Popen(words(0, *ping), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(1)
+        asked = subprocess.run(words(client, *ping, cluster.nodes.name(0)), capture_output=True, text=True, timeout=60,
+                               check=False)  # fmt: skip
+        said, _ = server.communicate(timeout=30)
+        assert asked.returncode == 0 and server.returncode == 0, f"{asked.stdout}{asked.stderr}\n{said}"
