@@ -44,6 +44,8 @@ struct Completion {
     write,   ///< to memory of a peer
     read,    ///< from memory of a peer
     arrival, ///< a peer's write with data has been placed here
+    atomic,  ///< on memory of a peer
+    fetch,   ///< the same, with the old values
   };
   Kind kind = Kind::send;
   Failure failure = Failure::none;

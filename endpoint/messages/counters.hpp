@@ -14,8 +14,9 @@ namespace tributary::messages {
   X(unexpected,       "messages that came before a receive was posted for them")                   \
   X(truncated,        "messages longer than the memory of their receive")                          \
   X(discarded,        "messages that the program has discarded")                                   \
+  X(atomics,          "atomic operations of peers done here")                                      \
   X(blocked,          "times that messages without a receive filled their room; senders wait")     \
-  X(stray_done,       "refused: says that a message was received which does not wait for that")    \
+  X(stray_done,       "refused: says that an operation is done which does not wait for that")      \
   X(malformed,        "sessions ended: the peer has sent what is no message")                      \
   X(failed,           "operations that ended with an error")
 // clang-format on

@@ -11,9 +11,10 @@ Messenger::Messenger(const Options& options)
       operations_(options.operations), matching_(options.operations, options.unexpected_messages),
       unexpected_(options.unexpected_messages, options.unexpected_bytes / Unexpected::chunk_bytes,
                   options.streams.sessions),
-      conversations_(options.streams.sessions), blocked_(options.streams.sessions),
-      without_region_(options.streams.sessions), reads_(options.operations),
-      completions_(options.completions) {}
+      conversations_(options.streams.sessions),
+      results_(std::make_unique_for_overwrite<Result[]>(options.streams.sessions * most_atomics)),
+      blocked_(options.streams.sessions), without_region_(options.streams.sessions),
+      reads_(options.operations), completions_(options.completions) {}
 
 // Operations.
 
@@ -27,7 +28,10 @@ Completion Messenger::completion_of(const Operation& o, Failure failure) const {
   return {.kind = o.kind == Operation::Kind::send      ? Kind::send
                   : o.kind == Operation::Kind::receive ? Kind::receive
                   : o.kind == Operation::Kind::write   ? Kind::write
-                                                       : Kind::read,
+                  : o.kind == Operation::Kind::put     ? Kind::write
+                  : o.kind == Operation::Kind::read    ? Kind::read
+                  : o.size == 0                        ? Kind::atomic
+                                                       : Kind::fetch,
           .failure = failure,
           .tagged = o.tagged,
           .has_data = o.has_data,

@@ -19,6 +19,10 @@
 // receives take some. A receive that is posted for a message beyond them waits, too: `blocked` of
 // the counters, and `blocked_sessions`, say so.
 //
+// Atomics. A peer's are done one after the other when they come, by whoever drives this program: the
+// program's own accesses to the memory are not atomic with them. With each peer a few are in
+// progress at a time; so there is always room for their results.
+//
 // A peer that is gone. Its session ends with a cause. What was begun with it ends with an error:
 // sends, and receives whose message was on its way. Receives that no message had matched stay.
 //
@@ -26,6 +30,7 @@
 #pragma once
 
 #include "endpoint/engine/protocol.hpp"
+#include "endpoint/messages/atomics.hpp"
 #include "endpoint/messages/completion.hpp"
 #include "endpoint/messages/counters.hpp"
 #include "endpoint/messages/matching.hpp"
@@ -36,10 +41,13 @@
 #include "endpoint/streams/streams.hpp"
 #include "tributary/frame_view.hpp"
 #include "tributary/types.hpp"
+#include "tributary/wire/atomic.hpp"
 #include "tributary/wire/segment.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -122,6 +130,23 @@ struct Transfer {
   std::uint64_t user = 0;
 };
 
+/// An operation on elements in a peer's memory, each in one step. What has a meaning, wire::is_atomic
+/// says; there are at most `atomic_bytes` of elements.
+struct Atomic {
+  EndPoint peer{};
+  Vni vni{};
+  wire::AtomicOperation operation{};
+  wire::AtomicType type{};
+  std::size_t count = 0;
+  std::span<const std::byte> operand; ///< of all elements, if it takes one; during the call
+  std::span<const std::byte> compare; ///< of all elements, if it takes two; during the call
+  std::span<std::byte> old;           ///< gets the old values, until the completion; or empty
+  rdma::RegionKey key{};
+  std::uint64_t offset = 0;
+  bool silent = false;
+  std::uint64_t user = 0;
+};
+
 class Messenger final : public engine::Protocol {
 public:
   /// Requires options within their bounds.
@@ -144,6 +169,10 @@ public:
 
   [[nodiscard]] BeginError write(const Transfer& transfer);
   [[nodiscard]] BeginError read(const Transfer& transfer);
+  /// Requires spans of the right lengths.
+  [[nodiscard]] BeginError atomic(const Atomic& atomic);
+  /// A write of at most `atomic_bytes` whose memory is the caller's after the call.
+  [[nodiscard]] BeginError put(const Transfer& transfer);
   /// Peers name its first byte by the offset `first`.
   [[nodiscard]] std::optional<rdma::RegionKey> register_region(std::span<std::byte> memory,
                                                                rdma::Rights rights, Vni vni,
@@ -201,7 +230,21 @@ private:
     std::uint16_t skip = 0;     ///< bytes of the next frame that were taken already
     std::uint32_t index = 0;    ///< of the operation, or message
     std::uint64_t left = 0;     ///< bytes of the message that have to come
+    // Atomics in progress: this side's, and the peer's whose results were not written yet.
+    std::uint16_t atomics = 0;
+    std::uint16_t first_result = 0;
+    std::uint16_t results = 0;
   };
+  /// Of an atomic that was done here, until there is room in the stream. Without initial values:
+  /// what is never used costs nothing.
+  struct Result {
+    std::uint32_t number;
+    std::uint16_t length;
+    wire::RdmaStatus status;
+    std::array<std::byte, atomic_bytes> old;
+  };
+  /// In progress with a peer, in either direction.
+  static constexpr std::uint16_t most_atomics = 16;
   /// Sessions that are tried again at a time: they may be many, and in vain.
   static constexpr unsigned most_tried = 8;
   static constexpr std::uint64_t retry_ns = ns_per_ms;
@@ -235,7 +278,10 @@ private:
   [[nodiscard]] bool write_out(std::uint32_t op);
   [[nodiscard]] bool write_message(Operation& operation, std::uint32_t op);
   [[nodiscard]] bool write_segment(std::uint32_t s, wire::Segment segment,
-                                   std::span<const std::byte> data);
+                                   std::span<const std::byte> data,
+                                   std::span<const std::byte> more = {});
+  /// Whether one end point may write to the other at all.
+  [[nodiscard]] BeginError reach(EndPoint peer) const;
   /// For a send that is over: its region.
   void release_region(Operation& operation);
 
@@ -254,6 +300,19 @@ private:
   /// A receive is over, and its sender is answered if it waits.
   void end_receive(std::uint32_t op, Failure failure);
 
+  // atomic_messages.cpp
+  [[nodiscard]] BeginError begin_there(const Atomic& atomic, Operation::Kind kind,
+                                       std::optional<std::uint64_t> data);
+  [[nodiscard]] Outcome take_atomic(std::uint32_t s, const wire::Segment& segment,
+                                    std::span<const std::byte> data);
+  [[nodiscard]] Outcome take_result(std::uint32_t s, const wire::Segment& segment,
+                                    std::span<const std::byte> data);
+  /// Whether all were written.
+  [[nodiscard]] bool write_results(std::uint32_t s);
+  [[nodiscard]] Result& result_of(std::uint32_t s, std::uint32_t place) {
+    return results_[s * most_atomics + place % most_atomics];
+  }
+
   const Options options_;
   rdma::Node node_;
   streams::Streams streams_;
@@ -262,6 +321,7 @@ private:
   Matching matching_;
   Unexpected unexpected_;
   std::vector<Conversation> conversations_; ///< by session
+  std::unique_ptr<Result[]> results_;       ///< a ring for each session
   rdma::IndexList blocked_;                 ///< sessions whose frame was not taken
   rdma::IndexList without_region_;          ///< sessions that wait for a region
   rdma::IndexList reads_;                   ///< receives whose read could not begin

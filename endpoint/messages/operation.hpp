@@ -7,6 +7,7 @@
 //                                    then, for an answer: queued
 //   reply     queued --------------------------> over
 //   write, read                      reading --> over            RDMA of the owner's
+//   atomic, put                      waiting --> over            done by the peer's program
 #pragma once
 
 #include "endpoint/messages/matching.hpp"
@@ -21,7 +22,7 @@
 namespace tributary::messages {
 
 struct Operation {
-  enum class Kind : std::uint8_t { unused, send, receive, reply, write, read };
+  enum class Kind : std::uint8_t { unused, send, receive, reply, write, read, atomic, put };
   enum class State : std::uint8_t { queued, waiting, posted, arriving, to_read, reading };
 
   Kind kind = Kind::unused;

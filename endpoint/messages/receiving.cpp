@@ -49,6 +49,8 @@ Messenger::Outcome Messenger::take(std::uint32_t s, const Segment& segment,
   case SegmentKind::rts: return take_message(s, segment, data);
   case SegmentKind::more: return take_data(s, data);
   case SegmentKind::done: take_done(s, segment); return Outcome::taken;
+  case SegmentKind::atomic: return take_atomic(s, segment, data);
+  case SegmentKind::result: return take_result(s, segment, data);
   }
   return Outcome::malformed;
 }

@@ -12,12 +12,18 @@ namespace flag = wire::segment_flag;
 using wire::Segment;
 using wire::SegmentKind;
 
-BeginError Messenger::send(const Send& send) {
-  if (!wire::is_valid_nid(send.peer.nid) || send.peer.number >= end_points_per_host) {
+BeginError Messenger::reach(EndPoint peer) const {
+  if (!wire::is_valid_nid(peer.nid) || peer.number >= end_points_per_host) {
     return BeginError::bad_address;
   }
-  if (send.peer.nid == options_.rdma.address.nid && !options_.rdma.reaches_own_host) {
-    return BeginError::own_host;
+  return peer.nid == options_.rdma.address.nid && !options_.rdma.reaches_own_host
+             ? BeginError::own_host
+             : BeginError::none;
+}
+
+BeginError Messenger::send(const Send& send) {
+  if (const BeginError error = reach(send.peer); error != BeginError::none) {
+    return error;
   }
   if (send.inject && send.memory.size() > inject_bytes()) {
     return BeginError::too_long;
@@ -28,6 +34,9 @@ BeginError Messenger::send(const Send& send) {
   const auto s = streams_.open(send.peer, send.vni);
   if (!s) {
     return BeginError::no_session;
+  }
+  if (send.inject && send.memory.size() + wire::longest_segment_header > streams_[*s].payload) {
+    return BeginError::too_long; // the peer's frames are shorter
   }
   const std::uint32_t op = begin(Operation::Kind::send);
   Operation& o = operations_[op];
@@ -76,6 +85,9 @@ void Messenger::queue(std::uint32_t op) {
 
 void Messenger::pump(std::uint32_t s) {
   Conversation& c = conversations_[s];
+  if (!write_results(s)) {
+    return;
+  }
   while (c.first != Operations::none) {
     const std::uint32_t op = c.first;
     const std::uint32_t next = operations_[op].next;
@@ -89,18 +101,23 @@ void Messenger::pump(std::uint32_t s) {
   }
 }
 
-bool Messenger::write_segment(std::uint32_t s, Segment segment, std::span<const std::byte> data) {
+bool Messenger::write_segment(std::uint32_t s, Segment segment, std::span<const std::byte> data,
+                              std::span<const std::byte> more) {
+  const std::size_t length = data.size() + more.size();
   const std::size_t header = wire::header_bytes(segment.kind, segment.flags);
-  const streams::Streams::Space space = streams_.space(s, header + data.size());
+  const streams::Streams::Space space = streams_.space(s, header + length);
   if (space.data == nullptr) {
     return false;
   }
-  segment.length = static_cast<std::uint16_t>(data.size());
+  segment.length = static_cast<std::uint16_t>(length);
   const std::size_t at = wire::encode(segment, space.data);
   if (!data.empty()) {
     std::memcpy(space.data + at, data.data(), data.size());
   }
-  streams_.commit(s, at + data.size());
+  if (!more.empty()) {
+    std::memcpy(space.data + at + data.size(), more.data(), more.size());
+  }
+  streams_.commit(s, at + length);
   return true;
 }
 

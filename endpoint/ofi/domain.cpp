@@ -198,7 +198,7 @@ fi_ops_domain domain_ops = {.size = sizeof(fi_ops_domain),
                             .poll_open = not_there,
                             .stx_ctx = not_there,
                             .srx_ctx = not_there,
-                            .query_atomic = not_there,
+                            .query_atomic = query_atomic,
                             .query_collective = not_there,
                             .endpoint2 = not_there};
 

@@ -11,9 +11,11 @@ namespace tributary::ofi {
 
 namespace {
 
-constexpr std::uint64_t transmit_caps = FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE;
-constexpr std::uint64_t receive_caps = FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ |
-                                       FI_REMOTE_WRITE | FI_DIRECTED_RECV | FI_SOURCE;
+constexpr std::uint64_t transmit_caps =
+    FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE;
+constexpr std::uint64_t receive_caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV |
+                                       FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV |
+                                       FI_SOURCE;
 constexpr std::uint64_t domain_caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 constexpr std::uint64_t other_caps = FI_RMA_EVENT;
 constexpr std::uint64_t all_caps = transmit_caps | receive_caps | domain_caps | other_caps;
@@ -46,15 +48,18 @@ bool at_most(const char* what, std::size_t asked, std::size_t there) {
   return asked <= there || refuse(fmt::format("{} {}, of which there are {}", what, asked, there));
 }
 
-bool can_name(const fi_fabric_attr& attr, const std::string& interface) {
+bool can_name(const fi_fabric_attr& attr) {
   if (attr.prov_name != nullptr && std::strstr(attr.prov_name, provider.name) == nullptr) {
     return refuse(fmt::format("provider {}", attr.prov_name));
   }
   if (attr.name != nullptr && std::strcmp(attr.name, provider.name) != 0) {
     return refuse(fmt::format("fabric {}, not {}", attr.name, provider.name));
   }
-  static_cast<void>(interface);
   return true;
+}
+
+std::string domain_name(const Settings& settings) {
+  return settings.interface.empty() ? "host-agent" : settings.interface;
 }
 
 bool can_be_addressed(int mr_mode, std::uint64_t caps) {
@@ -65,11 +70,24 @@ bool can_be_addressed(int mr_mode, std::uint64_t caps) {
   return refuse("memory registration without FI_MR_PROV_KEY: keys are drawn, never chosen");
 }
 
-bool can_have(const fi_domain_attr& attr, const std::string& interface, std::uint64_t caps) {
-  if (attr.name != nullptr && !interface.empty() && interface != attr.name) {
-    return refuse(fmt::format("domain {}, not {}", attr.name, interface));
+/// Without a thread nothing moves but in calls, and nothing guards them from each other.
+bool can_drive(const fi_domain_attr& attr, const Settings& settings) {
+  const bool is_automatic =
+      attr.control_progress == FI_PROGRESS_AUTO || attr.data_progress == FI_PROGRESS_AUTO;
+  if (!settings.thread && is_automatic) {
+    return refuse("automatic progress: TRIBUTARY_OFI_PROGRESS says caller");
   }
-  return has_all("capabilities of a domain", attr.caps, all_caps, FI_TYPE_CAPS) &&
+  return settings.thread || attr.threading == FI_THREAD_UNSPEC ||
+         attr.threading == FI_THREAD_DOMAIN ||
+         refuse("threads without a lock of their own: TRIBUTARY_OFI_PROGRESS says caller");
+}
+
+bool can_have(const fi_domain_attr& attr, const Settings& settings, std::uint64_t caps) {
+  if (attr.name != nullptr && domain_name(settings) != attr.name) {
+    return refuse(fmt::format("domain {}, not {}", attr.name, domain_name(settings)));
+  }
+  return can_drive(attr, settings) &&
+         has_all("capabilities of a domain", attr.caps, all_caps, FI_TYPE_CAPS) &&
          can_be_addressed(attr.mr_mode, caps) &&
          at_most("bytes of a completion's data:", attr.cq_data_size, sizeof(std::uint64_t)) &&
          at_most("end points of a domain:", attr.ep_cnt, 1) &&
@@ -116,26 +134,27 @@ bool can_have(const fi_rx_attr& attr) {
          at_most("parts of a receive:", attr.iov_limit, 1);
 }
 
-bool can_do(const fi_info& hints, const std::string& interface) {
+bool can_do(const fi_info& hints, const Settings& settings) {
   if (hints.addr_format != FI_FORMAT_UNSPEC && hints.addr_format != address_format) {
     return refuse("addresses of another format");
   }
   return has_all("capabilities", hints.caps, all_caps, FI_TYPE_CAPS) &&
-         (hints.fabric_attr == nullptr || can_name(*hints.fabric_attr, interface)) &&
-         (hints.domain_attr == nullptr || can_have(*hints.domain_attr, interface, hints.caps)) &&
+         (hints.fabric_attr == nullptr || can_name(*hints.fabric_attr)) &&
+         (hints.domain_attr == nullptr || can_have(*hints.domain_attr, settings, hints.caps)) &&
          (hints.ep_attr == nullptr || can_have(*hints.ep_attr)) &&
          (hints.tx_attr == nullptr || can_have(*hints.tx_attr)) &&
          (hints.rx_attr == nullptr || can_have(*hints.rx_attr));
 }
 
-/// The capabilities that the hints name, or all; what a kind of transfer needs to be of use comes with it.
+/// The capabilities that the hints name, or all; what a kind of transfer needs to be of use comes
+/// with it.
 std::uint64_t caps_for(const fi_info* hints) {
   std::uint64_t caps = hints == nullptr || hints->caps == 0 ? all_caps : hints->caps;
   if ((caps & (FI_MSG | FI_TAGGED)) != 0 && (caps & (FI_SEND | FI_RECV)) == 0) {
     caps |= FI_SEND | FI_RECV;
   }
   constexpr std::uint64_t of_rma = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-  if ((caps & FI_RMA) != 0 && (caps & of_rma) == 0) {
+  if ((caps & (FI_RMA | FI_ATOMIC)) != 0 && (caps & of_rma) == 0) {
     caps |= of_rma;
   }
   return caps | domain_caps;
@@ -153,8 +172,8 @@ template <typename T> T asked_or(T asked, T otherwise) { return asked != T{} ? a
 
 } // namespace
 
-fi_info* info_for(std::uint32_t version, const fi_info* hints, const std::string& interface) {
-  if (hints != nullptr && !can_do(*hints, interface)) {
+fi_info* info_for(std::uint32_t version, const fi_info* hints, const Settings& settings) {
+  if (hints != nullptr && !can_do(*hints, settings)) {
     return nullptr;
   }
   fi_info* const info = fi_allocinfo();
@@ -193,10 +212,11 @@ fi_info* info_for(std::uint32_t version, const fi_info* hints, const std::string
   const fi_domain_attr none{};
   const fi_domain_attr& asked =
       hints != nullptr && hints->domain_attr != nullptr ? *hints->domain_attr : none;
-  domain.name = ::strdup(interface.empty() ? "host-agent" : interface.c_str());
-  domain.threading = asked_or(asked.threading, FI_THREAD_SAFE);
-  domain.control_progress = asked_or(asked.control_progress, FI_PROGRESS_AUTO);
-  domain.data_progress = asked_or(asked.data_progress, FI_PROGRESS_AUTO);
+  domain.name = ::strdup(domain_name(settings).c_str());
+  const fi_progress progress = settings.thread ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+  domain.threading = asked_or(asked.threading, settings.thread ? FI_THREAD_SAFE : FI_THREAD_DOMAIN);
+  domain.control_progress = asked_or(asked.control_progress, progress);
+  domain.data_progress = asked_or(asked.data_progress, progress);
   domain.resource_mgmt = FI_RM_ENABLED;
   domain.av_type = asked_or(asked.av_type, FI_AV_TABLE);
   domain.mr_mode = mr_mode_for(hints, caps);

@@ -8,6 +8,7 @@
 #include "endpoint/messages/completion.hpp"
 #include "endpoint/messages/messenger.hpp"
 #include "endpoint/ofi/program.hpp"
+#include "endpoint/ofi/settings.hpp"
 #include "tributary/types.hpp"
 
 #include <rdma/fabric.h>
@@ -92,13 +93,6 @@ struct Queue;
 struct Counter;
 struct Endpoint;
 
-/// An operation whose caller waits for its end within the call. Its address is the `user`.
-struct Awaited {
-  void* context = nullptr;
-  bool completes = false; ///< also for the application
-  bool over = false;
-};
-
 struct Domain : fid_domain {
   Fabric* fabric = nullptr;
   std::unique_ptr<Program> program;
@@ -107,7 +101,6 @@ struct Domain : fid_domain {
   std::uint32_t mtu = 0;
   std::size_t users = 0;     ///< objects that are open
   bool link_is_down = false; ///< and the log says so
-  std::vector<Awaited*> awaited;
 
   [[nodiscard]] engine::Loop& loop() { return program->loop(); }
   [[nodiscard]] messages::Messenger& messenger() { return program->messenger(); }
@@ -187,7 +180,7 @@ struct Endpoint : fid_ep {
 
 /// What this provider can do that the hints ask for; null, and a line in the log, if it cannot.
 [[nodiscard]] fi_info* info_for(std::uint32_t version, const fi_info* hints,
-                                const std::string& interface);
+                                const Settings& settings);
 inline constexpr std::size_t inject_size = 1'024;
 
 // The functions that open objects.
@@ -211,5 +204,10 @@ void hand_out(Domain& domain);
 
 // transfers.cpp
 void set_transfer_tables(Endpoint& endpoint);
+
+// atomics.cpp
+extern fi_ops_atomic atomic_ops;
+int query_atomic(fid_domain* domain, fi_datatype type, fi_op op, fi_atomic_attr* attr,
+                 std::uint64_t flags);
 
 } // namespace tributary::ofi

@@ -45,7 +45,7 @@ int getinfo(std::uint32_t version, const char* node, const char* /*service*/, st
               node);
       return -FI_ENODATA;
     }
-    *info = info_for(version, hints, settings.interface);
+    *info = info_for(version, hints, settings);
     return *info == nullptr ? -FI_ENODATA : 0;
   });
 }

@@ -28,6 +28,8 @@ Counted counted_of(Completion::Kind kind) {
   case Completion::Kind::receive: return Counted::receive;
   case Completion::Kind::write: return Counted::write;
   case Completion::Kind::read: return Counted::read;
+  case Completion::Kind::atomic: return Counted::write;
+  case Completion::Kind::fetch: return Counted::read;
   case Completion::Kind::arrival: break;
   }
   return Counted::remote_write;
@@ -41,6 +43,8 @@ std::uint64_t flags_of(const Completion& c) {
   case Completion::Kind::receive: return FI_RECV | kind | data;
   case Completion::Kind::write: return FI_RMA | FI_WRITE;
   case Completion::Kind::read: return FI_RMA | FI_READ;
+  case Completion::Kind::atomic: return FI_ATOMIC | FI_WRITE;
+  case Completion::Kind::fetch: return FI_ATOMIC | FI_READ;
   case Completion::Kind::arrival: break;
   }
   return FI_RMA | FI_REMOTE_WRITE | data;
@@ -372,18 +376,9 @@ bool has_wait_object(fi_wait_obj object) {
 void hand_out(Domain& domain) {
   while (domain.endpoint != nullptr && has_room(domain.endpoint->transmit) &&
          has_room(domain.endpoint->receive)) {
-    auto completion = domain.messenger().take_completion();
+    const auto completion = domain.messenger().take_completion();
     if (!completion) {
       return;
-    }
-    const auto at = std::ranges::find(domain.awaited, completion->user, [](const Awaited* each) {
-      return reinterpret_cast<std::uint64_t>(each);
-    });
-    if (at != domain.awaited.end()) {
-      (*at)->over = true;
-      completion->user = reinterpret_cast<std::uint64_t>((*at)->context);
-      completion->silent = !(*at)->completes;
-      domain.awaited.erase(at);
     }
     hand_out(*domain.endpoint, *completion);
   }

@@ -1,11 +1,12 @@
 // Sends, receives, writes and reads: libfabric's many calls, each of which names one operation of
 // the messenger.
+#include "endpoint/ofi/calls.hpp"
 #include "endpoint/ofi/objects.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 
 namespace tributary::ofi {
 
@@ -16,11 +17,12 @@ using messages::Pattern;
 
 /// An operation, as a call describes it.
 struct Asked {
-  std::optional<EndPoint> peer{}; ///< of a receive: any, if it is empty
+  fi_addr_t place = FI_ADDR_UNSPEC; ///< of the peer
   std::byte* memory = nullptr;
   std::size_t length = 0;
   void* context = nullptr;
   std::uint64_t flags = 0;
+  bool silent = false; ///< whatever the flags say
   bool tagged = false;
   std::uint64_t tag = 0;
   std::uint64_t ignored = 0;
@@ -38,120 +40,66 @@ std::byte* readable(const void* memory) {
   return static_cast<std::byte*>(const_cast<void*>(memory));
 }
 
-std::optional<EndPoint> peer_at(const Endpoint& endpoint, fi_addr_t place) {
-  const auto& entries = endpoint.av->entries;
-  return place < entries.size() ? entries[place] : std::nullopt;
-}
-
-int error_of(BeginError error) {
-  switch (error) {
-  case BeginError::none: return 0;
-  case BeginError::again: return -FI_EAGAIN;
-  case BeginError::no_session: return -FI_ENOMEM;
-  case BeginError::bad_address: return -FI_EINVAL;
-  case BeginError::own_host:
-  case BeginError::quarantined: return -FI_EHOSTUNREACH;
-  case BeginError::too_long: return -FI_EMSGSIZE;
-  }
-  return -FI_EIO;
-}
-
-/// What a call returns after an operation was begun, or not: what can be sent is, and a program that
-/// tries again and again makes progress.
-ssize_t conclude(Endpoint& endpoint, BeginError error, std::optional<EndPoint> peer) {
-  Domain& domain = *endpoint.domain;
-  if (error == BeginError::none) {
-    domain.program->send();
-    return 0;
-  }
-  if (error == BeginError::again) {
-    drain(domain);
-  } else {
-    warn(FI_LOG_EP_DATA, fmt::format("NID {:#x}, end point {}: {}", peer ? peer->nid.value : 0U,
-                                     peer ? peer->number : 0U, messages::text_of(error)));
-  }
-  return error_of(error);
-}
-
-/// Runs `f(messenger)` under the lock, for an end point that is ready.
-template <typename F> ssize_t with(Endpoint& endpoint, F&& f) {
-  return guarded(FI_LOG_EP_DATA, [&]() -> ssize_t {
-    if (!endpoint.enabled) {
-      return -FI_EOPBADSTATE;
-    }
-    auto lock = endpoint.domain->loop().lock();
-    return f(endpoint.domain->messenger());
-  });
-}
-
-bool is_silent(bool selective, const Asked& asked) {
-  return selective && !asked.has(FI_COMPLETION);
-}
-
-ssize_t send(Endpoint& endpoint, const Asked& asked) {
-  if (!asked.peer) {
-    return -FI_EINVAL;
-  }
-  if (asked.has(FI_INJECT) && asked.length > inject_size) {
-    return -FI_EMSGSIZE;
-  }
-  return with(endpoint, [&](messages::Messenger& messenger) {
-    const BeginError error =
-        messenger.send({.peer = *asked.peer,
-                        .vni = endpoint.domain->program->vni(),
-                        .memory = asked.bytes(),
-                        .tag = asked.tag,
-                        .tagged = asked.tagged,
-                        .data = asked.data,
-                        .inject = asked.has(FI_INJECT),
-                        .wants_done = asked.has(FI_DELIVERY_COMPLETE),
-                        .silent = is_silent(endpoint.transmit_selective, asked),
-                        .user = asked.user()});
-    return conclude(endpoint, error, asked.peer);
-  });
-}
-
-/// A send without a completion, of memory that is the caller's after the call.
-ssize_t inject(Endpoint& endpoint, Asked asked) {
-  asked.flags = FI_INJECT;
-  if (!asked.peer) {
-    return -FI_EINVAL;
-  }
-  if (asked.length > inject_size) {
-    return -FI_EMSGSIZE;
-  }
-  return with(endpoint, [&](messages::Messenger& messenger) {
-    const BeginError error = messenger.send({.peer = *asked.peer,
-                                             .vni = endpoint.domain->program->vni(),
-                                             .memory = asked.bytes(),
-                                             .tag = asked.tag,
-                                             .tagged = asked.tagged,
-                                             .data = asked.data,
-                                             .inject = true,
-                                             .silent = true});
-    return conclude(endpoint, error, asked.peer);
-  });
-}
-
-Pattern pattern_of(const Endpoint& endpoint, const Asked& asked) {
-  const bool directed = asked.peer && (endpoint.caps & FI_DIRECTED_RECV) != 0;
-  return {.source = directed ? messages::source_of(*asked.peer, endpoint.domain->program->vni())
-                             : messages::any_source,
-          .tag = asked.tag,
-          .ignored = asked.ignored,
-          .tagged = asked.tagged};
-}
-
-messages::Receive receive_of(const Endpoint& endpoint, const Asked& asked) {
-  return {.pattern = pattern_of(endpoint, asked),
+messages::Send send_of(const Endpoint& endpoint, const Asked& asked, EndPoint peer) {
+  return {.peer = peer,
+          .vni = endpoint.domain->program->vni(),
           .memory = asked.bytes(),
-          .silent = is_silent(endpoint.receive_selective, asked),
+          .tag = asked.tag,
+          .tagged = asked.tagged,
+          .data = asked.data,
+          .inject = asked.has(FI_INJECT),
+          .wants_done = asked.has(FI_DELIVERY_COMPLETE),
+          .silent = asked.silent || is_silent(endpoint.transmit_selective, asked.flags),
           .user = asked.user()};
 }
 
+ssize_t send(Endpoint& endpoint, const Asked& asked) {
+  if (asked.has(FI_INJECT) && asked.length > inject_size) {
+    return -FI_EMSGSIZE;
+  }
+  return with_peer(endpoint, asked.place, [&](messages::Messenger& messenger, EndPoint peer) {
+    return conclude(endpoint, messenger.send(send_of(endpoint, asked, peer)), peer);
+  });
+}
+
+/// Of memory that is the caller's after the call, and without a completion.
+Asked injected(Asked asked) {
+  asked.flags = FI_INJECT;
+  asked.silent = true;
+  return asked;
+}
+
+/// A receive names a peer only where the end point is directed, and then one that is there.
+std::optional<Pattern> pattern_of(const Endpoint& endpoint, const Asked& asked) {
+  Pattern pattern{.tag = asked.tag, .ignored = asked.ignored, .tagged = asked.tagged};
+  if ((endpoint.caps & FI_DIRECTED_RECV) != 0 && asked.place != FI_ADDR_UNSPEC) {
+    const auto peer = peer_at(endpoint, asked.place);
+    if (!peer) {
+      return std::nullopt;
+    }
+    pattern.source = messages::source_of(*peer, endpoint.domain->program->vni());
+  }
+  return pattern;
+}
+
+messages::Receive receive_of(const Endpoint& endpoint, const Asked& asked, const Pattern& pattern) {
+  return {.pattern = pattern,
+          .memory = asked.bytes(),
+          .silent = is_silent(endpoint.receive_selective, asked.flags),
+          .user = asked.user()};
+}
+
+/// Runs `f(messenger, pattern)` under the lock.
+template <typename F> ssize_t with_pattern(Endpoint& endpoint, const Asked& asked, F&& f) {
+  return with(endpoint, [&](messages::Messenger& messenger) -> ssize_t {
+    const auto pattern = pattern_of(endpoint, asked);
+    return pattern ? f(messenger, *pattern) : -FI_EINVAL;
+  });
+}
+
 ssize_t receive(Endpoint& endpoint, const Asked& asked) {
-  return with(endpoint, [&](messages::Messenger& messenger) {
-    return conclude(endpoint, messenger.receive(receive_of(endpoint, asked)), asked.peer);
+  return with_pattern(endpoint, asked, [&](messages::Messenger& messenger, const Pattern& pattern) {
+    return conclude(endpoint, messenger.receive(receive_of(endpoint, asked, pattern)), {});
   });
 }
 
@@ -166,12 +114,12 @@ ssize_t complete(Endpoint& endpoint, const Entry& entry) {
 }
 
 ssize_t peek(Endpoint& endpoint, const Asked& asked) {
-  return with(endpoint, [&](messages::Messenger& messenger) -> ssize_t {
+  const auto look = [&](messages::Messenger& messenger, const Pattern& pattern) -> ssize_t {
     drain(*endpoint.domain);
     if (endpoint.receive != nullptr && endpoint.receive->full()) {
       return -FI_EAGAIN;
     }
-    const messages::Found found = messenger.peek(pattern_of(endpoint, asked));
+    const messages::Found found = messenger.peek(pattern);
     Entry entry{.context = asked.context,
                 .flags = FI_RECV | (asked.tagged ? FI_TAGGED : FI_MSG),
                 .tag = asked.tag};
@@ -185,7 +133,7 @@ ssize_t peek(Endpoint& endpoint, const Asked& asked) {
     if (asked.has(FI_DISCARD)) {
       if (const BeginError error = messenger.discard(found.message); error != BeginError::none) {
         endpoint.claimed.emplace_back(asked.context, found.message);
-        return error_of(error);
+        return conclude(endpoint, error, {});
       }
     } else if (asked.has(FI_CLAIM)) {
       endpoint.claimed.emplace_back(asked.context, found.message);
@@ -197,23 +145,24 @@ ssize_t peek(Endpoint& endpoint, const Asked& asked) {
     const auto at = endpoint.av->places.find(messages::end_point_of(found.envelope.source).key());
     entry.source = at == endpoint.av->places.end() ? FI_ADDR_NOTAVAIL : at->second;
     return complete(endpoint, entry);
-  });
+  };
+  return with_pattern(endpoint, asked, look);
 }
 
 ssize_t take_claimed(Endpoint& endpoint, const Asked& asked) {
-  const auto at =
-      std::ranges::find(endpoint.claimed, asked.context, &std::pair<void*, std::uint32_t>::first);
-  if (at == endpoint.claimed.end()) {
-    return -FI_EINVAL;
-  }
   return with(endpoint, [&](messages::Messenger& messenger) -> ssize_t {
+    const auto at =
+        std::ranges::find(endpoint.claimed, asked.context, &std::pair<void*, std::uint32_t>::first);
+    if (at == endpoint.claimed.end()) {
+      return -FI_EINVAL;
+    }
     const bool discards = asked.has(FI_DISCARD);
     if (discards && endpoint.receive != nullptr && endpoint.receive->full()) {
       return -FI_EAGAIN;
     }
     const BeginError error =
         discards ? messenger.discard(at->second)
-                 : messenger.receive_claimed(at->second, receive_of(endpoint, asked));
+                 : messenger.receive_claimed(at->second, receive_of(endpoint, asked, {}));
     if (error == BeginError::none) {
       endpoint.claimed.erase(at);
       if (discards) {
@@ -221,7 +170,7 @@ ssize_t take_claimed(Endpoint& endpoint, const Asked& asked) {
                             .flags = FI_RECV | (asked.tagged ? FI_TAGGED : FI_MSG)});
       }
     }
-    return conclude(endpoint, error, asked.peer);
+    return conclude(endpoint, error, {});
   });
 }
 
@@ -236,78 +185,31 @@ ssize_t receive_by_flags(Endpoint& endpoint, const Asked& asked) {
 
 // Transfers.
 
-messages::Transfer transfer_of(const Endpoint& endpoint, const Asked& asked) {
-  return {.peer = *asked.peer,
+messages::Transfer transfer_of(const Endpoint& endpoint, const Asked& asked, EndPoint peer) {
+  return {.peer = peer,
           .vni = endpoint.domain->program->vni(),
           .memory = asked.bytes(),
           .key = rdma::RegionKey{asked.key},
           .offset = asked.address,
           .data = asked.data,
-          .silent = is_silent(endpoint.transmit_selective, asked),
+          .silent = asked.silent || is_silent(endpoint.transmit_selective, asked.flags),
           .user = asked.user()};
 }
 
-/// At its end the domain does not refer to an operation any more.
-struct Forgotten {
-  Domain& domain;
-  Awaited& awaited;
-  ~Forgotten() { std::erase(domain.awaited, &awaited); }
-};
-
-/// A write whose memory is the caller's after the call: it waits for its end.
-ssize_t write_and_wait(Endpoint& endpoint, const Asked& asked, bool completes) {
-  return guarded(FI_LOG_EP_DATA, [&]() -> ssize_t {
-    Domain& domain = *endpoint.domain;
-    auto lock = domain.loop().lock();
-    drain(domain);
-    if (endpoint.transmit != nullptr && endpoint.transmit->full()) {
-      return -FI_EAGAIN;
-    }
-    Awaited awaited{.context = asked.context, .completes = completes};
-    messages::Transfer transfer = transfer_of(endpoint, asked);
-    transfer.silent = false;
-    transfer.user = reinterpret_cast<std::uint64_t>(&awaited);
-    if (const BeginError error = domain.messenger().write(transfer); error != BeginError::none) {
-      return conclude(endpoint, error, asked.peer);
-    }
-    domain.awaited.push_back(&awaited);
-    const Forgotten forgotten{domain, awaited}; // also when the link is gone
-    domain.program->send();
-    domain.loop().wait_until(lock, [&] {
-      hand_out(domain);
-      return awaited.over;
-    });
-    return 0;
-  });
-}
-
 ssize_t write(Endpoint& endpoint, const Asked& asked) {
-  if (!asked.peer || !endpoint.enabled) {
-    return asked.peer ? -FI_EOPBADSTATE : -FI_EINVAL;
+  const bool inject = asked.has(FI_INJECT);
+  if (inject && asked.length > inject_size) {
+    return -FI_EMSGSIZE;
   }
-  if (asked.has(FI_INJECT)) {
-    return asked.length > inject_size
-               ? -FI_EMSGSIZE
-               : write_and_wait(endpoint, asked, !is_silent(endpoint.transmit_selective, asked));
-  }
-  return with(endpoint, [&](messages::Messenger& messenger) {
-    return conclude(endpoint, messenger.write(transfer_of(endpoint, asked)), asked.peer);
+  return with_peer(endpoint, asked.place, [&](messages::Messenger& messenger, EndPoint peer) {
+    const messages::Transfer transfer = transfer_of(endpoint, asked, peer);
+    return conclude(endpoint, inject ? messenger.put(transfer) : messenger.write(transfer), peer);
   });
-}
-
-ssize_t inject_write(Endpoint& endpoint, const Asked& asked) {
-  if (!asked.peer || !endpoint.enabled) {
-    return asked.peer ? -FI_EOPBADSTATE : -FI_EINVAL;
-  }
-  return asked.length > inject_size ? -FI_EMSGSIZE : write_and_wait(endpoint, asked, false);
 }
 
 ssize_t read(Endpoint& endpoint, const Asked& asked) {
-  if (!asked.peer) {
-    return -FI_EINVAL;
-  }
-  return with(endpoint, [&](messages::Messenger& messenger) {
-    return conclude(endpoint, messenger.read(transfer_of(endpoint, asked)), asked.peer);
+  return with_peer(endpoint, asked.place, [&](messages::Messenger& messenger, EndPoint peer) {
+    return conclude(endpoint, messenger.read(transfer_of(endpoint, asked, peer)), peer);
   });
 }
 
@@ -323,7 +225,7 @@ template <typename Message> bool put_parts(Asked& asked, const Message* parts, s
 
 Asked to(const Endpoint& endpoint, const void* memory, std::size_t length, fi_addr_t peer,
          void* context) {
-  return {.peer = peer_at(endpoint, peer),
+  return {.place = peer,
           .memory = readable(memory),
           .length = length,
           .context = context,
@@ -332,7 +234,7 @@ Asked to(const Endpoint& endpoint, const void* memory, std::size_t length, fi_ad
 
 Asked from(const Endpoint& endpoint, void* memory, std::size_t length, fi_addr_t peer,
            void* context) {
-  return {.peer = peer_at(endpoint, peer),
+  return {.place = peer,
           .memory = static_cast<std::byte*>(memory),
           .length = length,
           .context = context,
@@ -392,13 +294,13 @@ ssize_t msg_sendmsg(fid_ep* e, const fi_msg* m, std::uint64_t f) {
   return a ? send(of<Endpoint>(e), *a) : -FI_EINVAL;
 }
 ssize_t msg_inject(fid_ep* e, const void* b, std::size_t n, fi_addr_t p) {
-  return inject(of<Endpoint>(e), to(of<Endpoint>(e), b, n, p, nullptr));
+  return send(of<Endpoint>(e), injected(to(of<Endpoint>(e), b, n, p, nullptr)));
 }
 ssize_t msg_senddata(fid_ep* e, const void* b, std::size_t n, void*, std::uint64_t d, fi_addr_t p, void* c) {
   return send(of<Endpoint>(e), with_data(to(of<Endpoint>(e), b, n, p, c), d));
 }
 ssize_t msg_injectdata(fid_ep* e, const void* b, std::size_t n, std::uint64_t d, fi_addr_t p) {
-  return inject(of<Endpoint>(e), with_data(to(of<Endpoint>(e), b, n, p, nullptr), d));
+  return send(of<Endpoint>(e), injected(with_data(to(of<Endpoint>(e), b, n, p, nullptr), d)));
 }
 
 ssize_t tagged_recv(fid_ep* e, void* b, std::size_t n, void*, fi_addr_t p, std::uint64_t t, std::uint64_t i, void* c) {
@@ -425,13 +327,13 @@ ssize_t tagged_sendmsg(fid_ep* e, const fi_msg_tagged* m, std::uint64_t f) {
   return a ? send(of<Endpoint>(e), *a) : -FI_EINVAL;
 }
 ssize_t tagged_inject(fid_ep* e, const void* b, std::size_t n, fi_addr_t p, std::uint64_t t) {
-  return inject(of<Endpoint>(e), with_tag(to(of<Endpoint>(e), b, n, p, nullptr), t));
+  return send(of<Endpoint>(e), injected(with_tag(to(of<Endpoint>(e), b, n, p, nullptr), t)));
 }
 ssize_t tagged_senddata(fid_ep* e, const void* b, std::size_t n, void*, std::uint64_t d, fi_addr_t p, std::uint64_t t, void* c) {
   return send(of<Endpoint>(e), with_data(with_tag(to(of<Endpoint>(e), b, n, p, c), t), d));
 }
 ssize_t tagged_injectdata(fid_ep* e, const void* b, std::size_t n, std::uint64_t d, fi_addr_t p, std::uint64_t t) {
-  return inject(of<Endpoint>(e), with_data(with_tag(to(of<Endpoint>(e), b, n, p, nullptr), t), d));
+  return send(of<Endpoint>(e), injected(with_data(with_tag(to(of<Endpoint>(e), b, n, p, nullptr), t), d)));
 }
 
 ssize_t rma_read(fid_ep* e, void* b, std::size_t n, void*, fi_addr_t p, std::uint64_t w, std::uint64_t k, void* c) {
@@ -465,13 +367,13 @@ ssize_t rma_writemsg(fid_ep* e, const fi_msg_rma* m, std::uint64_t f) {
   return a ? write(of<Endpoint>(e), *a) : -FI_EINVAL;
 }
 ssize_t rma_inject(fid_ep* e, const void* b, std::size_t n, fi_addr_t p, std::uint64_t w, std::uint64_t k) {
-  return inject_write(of<Endpoint>(e), at(to(of<Endpoint>(e), b, n, p, nullptr), w, k));
+  return write(of<Endpoint>(e), injected(at(to(of<Endpoint>(e), b, n, p, nullptr), w, k)));
 }
 ssize_t rma_writedata(fid_ep* e, const void* b, std::size_t n, void*, std::uint64_t d, fi_addr_t p, std::uint64_t w, std::uint64_t k, void* c) {
   return write(of<Endpoint>(e), with_data(at(to(of<Endpoint>(e), b, n, p, c), w, k), d));
 }
 ssize_t rma_injectdata(fid_ep* e, const void* b, std::size_t n, std::uint64_t d, fi_addr_t p, std::uint64_t w, std::uint64_t k) {
-  return inject_write(of<Endpoint>(e), with_data(at(to(of<Endpoint>(e), b, n, p, nullptr), w, k), d));
+  return write(of<Endpoint>(e), injected(with_data(at(to(of<Endpoint>(e), b, n, p, nullptr), w, k), d)));
 }
 // clang-format on
 
@@ -505,20 +407,6 @@ fi_ops_rma rma_ops = {.size = sizeof(fi_ops_rma),
                       .inject = rma_inject,
                       .writedata = rma_writedata,
                       .injectdata = rma_injectdata};
-fi_ops_atomic atomic_ops = {.size = sizeof(fi_ops_atomic),
-                            .write = not_there,
-                            .writev = not_there,
-                            .writemsg = not_there,
-                            .inject = not_there,
-                            .readwrite = not_there,
-                            .readwritev = not_there,
-                            .readwritemsg = not_there,
-                            .compwrite = not_there,
-                            .compwritev = not_there,
-                            .compwritemsg = not_there,
-                            .writevalid = not_there,
-                            .readwritevalid = not_there,
-                            .compwritevalid = not_there};
 
 } // namespace
 

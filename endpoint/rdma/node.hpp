@@ -144,6 +144,11 @@ public:
   [[nodiscard]] std::vector<TransferStatus> transfers() const;
   /// Knowledge about a peer; null if unknown.
   [[nodiscard]] const Peer* peer(EndPoint address, Vni vni) const;
+  /// Memory that peers may use in this way, for a protocol that does so itself.
+  [[nodiscard]] Regions::Found find_memory(RegionKey key, Vni vni, bool write, std::uint64_t offset,
+                                           std::uint64_t length) const {
+    return s_.regions.find(key, vni, write, offset, length);
+  }
   /// An end point of this host that is known; that of number 0 if none is. Cold.
   [[nodiscard]] EndPoint end_point_of(Nid nid, Vni vni) const;
 

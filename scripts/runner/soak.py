@@ -176,7 +176,7 @@ class Soak:
         seconds = time.monotonic() - self.started
         width = 30
         bar = "#" * (width * done // self.count)
-        left = (self.transfers - done) * seconds / max(done, 1)
+        left = (self.count - done) * seconds / max(done, 1)
         print(f"\r\033[K[{bar:.<{width}}] {done:,} of {self.count:,} {self.campaign.unit}, {done / seconds:,.0f}/s,"
               f" {self.failed} failed runs, {left:.0f} s left", end="", file=sys.stderr, flush=True)  # fmt: skip
 

@@ -6,6 +6,7 @@ libtributary_mpi preloaded something has to go through the switch. Of .ci/nightl
 
 examples:
   tests/programs/hpcc.py --build build
+  tests/programs/hpcc.py --build build --transport ofi         messages by libfabric, too
   tests/programs/hpcc.py --build build --nodes 4 --ranks 8 --size 1000
 exit codes:
   0  the results are those of the plain run

@@ -7,6 +7,7 @@ switch. Of .ci/nightly; not of scripts/test.
 
 examples:
   tests/programs/lammps.py --build build
+  tests/programs/lammps.py --build build --transport ofi         messages by libfabric, too
   tests/programs/lammps.py --build build --nodes 4 --ranks 8 --cells 10 --steps 1000
 exit codes:
   0  the thermo output is that of the plain run

@@ -5,14 +5,21 @@
 //     0   1  kind
 //     1   1  flags
 //     2   2  bytes of data after the fields
-//     4   4  number   of the sender's operation, for DONE; 0 if there is none
-//     8   8  tag      EAGER, RTS; 0 without the flag `tagged`. DONE: status in 7:0
-//    16   8  data     with the flag `data`: of the sender's program, for the receiver's
-//        8   total    EAGER without `whole`, RTS: bytes of the message
-//        8   key      RTS: of the sender's region, from which the message is read
+//     4   4  number   of the sender's operation, for DONE and RESULT; 0 if there is none
+//     8   8  tag      EAGER, RTS; 0 without the flag `tagged`. DONE, RESULT: status in 7:0.
+//                     ATOMIC: where in the receiver's region
+//    16   8  data     EAGER, RTS, ATOMIC with the flag `data`: of the sender's program, for the
+//                     receiver's
+//        8   total    EAGER without `whole`, RTS: bytes of the message.
+//                     ATOMIC: operation in 7:0, type in 15:8, number of elements in 31:16
+//        8   key      RTS: of the sender's region, from which the message is read.
+//                     ATOMIC: of the receiver's region
 //
 // A message that is short goes as EAGER, in one segment or with MORE behind it; the messages of a
 // stream do not interleave. Of a long one only RTS goes, and its receiver reads it (RDMA read).
+// ATOMIC is done to memory of the receiver when it comes; its data are the operands, then what is
+// compared. RESULT says so to its sender, with the old values if it `fetches`. A short write is the
+// same: elements of a byte.
 //
 // Pure: no I/O, no clock, no allocation.
 #pragma once
@@ -31,6 +38,8 @@ enum class SegmentKind : std::uint8_t {
   more = 2,  ///< what follows of it
   rts = 3,   ///< a message that is to be read
   done = 4,  ///< to its sender: the message was received, or refused
+  atomic = 5,
+  result = 6, ///< to its sender: the atomic was done, or refused
 };
 
 namespace segment_flag {
@@ -38,11 +47,12 @@ inline constexpr std::uint8_t tagged = 1;
 inline constexpr std::uint8_t data = 2;
 inline constexpr std::uint8_t whole = 4;      ///< EAGER: nothing follows
 inline constexpr std::uint8_t wants_done = 8; ///< EAGER: its sender waits for DONE
-inline constexpr std::uint8_t all = 15;
+inline constexpr std::uint8_t fetches = 16;   ///< ATOMIC: RESULT has the old values
+inline constexpr std::uint8_t all = 31;
 } // namespace segment_flag
 
 inline constexpr std::size_t segment_bytes = 16;
-/// The longest header, of RTS with data.
+/// The longest header, of RTS or ATOMIC with data.
 inline constexpr std::size_t longest_segment_header = segment_bytes + 24;
 
 struct Segment {
@@ -65,9 +75,11 @@ constexpr std::size_t header_bytes(SegmentKind kind, std::uint8_t flags) {
   switch (kind) {
   case SegmentKind::eager:
     return segment_bytes + data + ((flags & segment_flag::whole) != 0 ? 0 : 8);
-  case SegmentKind::rts: return segment_bytes + data + 16;
+  case SegmentKind::rts:
+  case SegmentKind::atomic: return segment_bytes + data + 16;
   case SegmentKind::more:
-  case SegmentKind::done: break;
+  case SegmentKind::done:
+  case SegmentKind::result: break;
   }
   return segment_bytes;
 }
@@ -84,14 +96,14 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
     store_le(out + at, value);
     at += sizeof value;
   };
-  const bool is_message = s.kind == SegmentKind::eager || s.kind == SegmentKind::rts;
-  if (is_message && s.has(segment_flag::data)) {
+  const bool has_key = s.kind == SegmentKind::rts || s.kind == SegmentKind::atomic;
+  if ((has_key || s.kind == SegmentKind::eager) && s.has(segment_flag::data)) {
     put(s.data);
   }
-  if (s.kind == SegmentKind::rts || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
+  if (has_key || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
     put(s.total);
   }
-  if (s.kind == SegmentKind::rts) {
+  if (has_key) {
     put(s.key);
   }
   return at;
@@ -108,7 +120,7 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
   Segment s;
   s.flags = std::to_integer<std::uint8_t>(p[1]);
   if (kind < static_cast<unsigned>(SegmentKind::eager) ||
-      kind > static_cast<unsigned>(SegmentKind::done) || (s.flags & ~segment_flag::all) != 0) {
+      kind > static_cast<unsigned>(SegmentKind::result) || (s.flags & ~segment_flag::all) != 0) {
     return std::nullopt;
   }
   s.kind = static_cast<SegmentKind>(kind);
@@ -124,16 +136,16 @@ inline std::size_t encode(const Segment& s, std::byte* out) {
     value = load_le<T>(p + at);
     at += sizeof value;
   };
-  const bool is_message = s.kind == SegmentKind::eager || s.kind == SegmentKind::rts;
-  if (is_message && s.has(segment_flag::data)) {
+  const bool has_key = s.kind == SegmentKind::rts || s.kind == SegmentKind::atomic;
+  if ((has_key || s.kind == SegmentKind::eager) && s.has(segment_flag::data)) {
     take(s.data);
   }
-  if (s.kind == SegmentKind::rts || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
+  if (has_key || (s.kind == SegmentKind::eager && !s.has(segment_flag::whole))) {
     take(s.total);
   } else if (s.kind == SegmentKind::eager) {
     s.total = s.length;
   }
-  if (s.kind == SegmentKind::rts) {
+  if (has_key) {
     take(s.key);
   }
   return s;
