@@ -146,9 +146,8 @@ const char* address_text(fid_av*, const void* bytes, char* text, std::size_t* le
 
 int close_address_vector(fid* f) {
   AddressVector& av = of_fid<AddressVector, fid_av>(f);
-  --av.domain->users;
-  delete &av;
-  return 0;
+  return close_unused(av, "an address vector",
+                      [&](const Endpoint& endpoint) { return endpoint.av == &av; });
 }
 
 fi_ops address_vector_fid_ops = {.size = sizeof(fi_ops),
@@ -165,7 +164,13 @@ fi_ops_av address_vector_ops = {.size = sizeof(fi_ops_av),
                                 .remove = remove_addresses,
                                 .lookup = look_up_address,
                                 .straddr = address_text,
-                                .av_set = not_there};
+                                .av_set = not_there,
+#if FI_MAJOR_VERSION >= 2
+                                .insert_auth_key = not_there,
+                                .lookup_auth_key = not_there,
+                                .set_user_id = not_there
+#endif
+};
 
 // Domains.
 
@@ -211,7 +216,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* co
     made->ops = &domain_ops;
     made->mr = &mr_ops;
     made->fabric = &of<Fabric>(fabric);
-    made->is_virtual = info->domain_attr->mr_mode == FI_MR_BASIC ||
+    made->is_virtual = info->domain_attr->mr_mode == mr_basic ||
                        (info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
     made->program = Program::open(settings_of_environment(), true);
     if (made->messenger().inject_bytes() < inject_size) {
@@ -240,6 +245,7 @@ int open_address_vector(fid_domain* domain, fi_av_attr* attr, fid_av** av, void*
       attr->type = attr->type == FI_AV_UNSPEC ? FI_AV_TABLE : attr->type;
       made->entries.reserve(attr->count);
     }
+    auto lock = made->domain->loop().lock();
     ++made->domain->users;
     *av = made.release();
     return 0;
@@ -251,7 +257,7 @@ int register_memory(fid* f, const void* buffer, std::size_t length, std::uint64_
                     void* context) {
   return guarded(FI_LOG_MR, [&] {
     Domain& domain = of_fid<Domain, fid_domain>(f);
-    if ((flags & ~FI_RMA_EVENT) != 0 || offset != 0) {
+    if (flags != 0 || offset != 0) {
       return -FI_EINVAL;
     }
     auto made = std::make_unique<Region>();

@@ -28,8 +28,11 @@ int bind_queue(Endpoint& endpoint, Queue& queue, std::uint64_t flags) {
 }
 
 int bind_counter(Endpoint& endpoint, Counter& counter, std::uint64_t flags) {
-  constexpr std::array<std::uint64_t, counted_kinds> kinds = {
-      FI_SEND, FI_RECV, FI_READ, FI_WRITE, FI_REMOTE_READ, FI_REMOTE_WRITE};
+  constexpr std::array<std::uint64_t, counted_kinds> kinds = {FI_SEND, FI_RECV, FI_READ, FI_WRITE};
+  if ((flags & (FI_REMOTE_READ | FI_REMOTE_WRITE)) != 0) {
+    warn(FI_LOG_EP_CTRL, "transfers of peers are not counted (FI_RMA_EVENT is not there)");
+    return -FI_ENOSYS;
+  }
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if ((flags & kinds[i]) != 0) {
       endpoint.counters[i] = &counter;
@@ -125,28 +128,10 @@ ssize_t cancel(fid* f, void* context) {
   });
 }
 
-int get_option(fid* f, int level, int name, void* value, std::size_t* length) {
-  const Endpoint& endpoint = of_fid<Endpoint, fid_ep>(f);
-  if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV) {
-    return -FI_ENOPROTOOPT;
-  }
-  if (*length < sizeof endpoint.min_multi_recv) {
-    return -FI_ETOOSMALL;
-  }
-  std::memcpy(value, &endpoint.min_multi_recv, sizeof endpoint.min_multi_recv);
-  *length = sizeof endpoint.min_multi_recv;
-  return 0;
-}
+// There are no options.
 
-int set_option(fid* f, int level, int name, const void* value, std::size_t length) {
-  Endpoint& endpoint = of_fid<Endpoint, fid_ep>(f);
-  if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV ||
-      length != sizeof endpoint.min_multi_recv) {
-    return -FI_ENOPROTOOPT;
-  }
-  std::memcpy(&endpoint.min_multi_recv, value, length);
-  return 0;
-}
+int get_option(fid*, int, int, void*, std::size_t*) { return -FI_ENOPROTOOPT; }
+int set_option(fid*, int, int, const void*, std::size_t) { return -FI_ENOPROTOOPT; }
 
 int get_name(fid* f, void* bytes, std::size_t* length) {
   const Endpoint& endpoint = of_fid<Endpoint, fid_ep>(f);

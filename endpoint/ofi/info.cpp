@@ -17,8 +17,7 @@ constexpr std::uint64_t receive_caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC |
                                        FI_REMOTE_READ | FI_REMOTE_WRITE | FI_DIRECTED_RECV |
                                        FI_SOURCE;
 constexpr std::uint64_t domain_caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-constexpr std::uint64_t other_caps = FI_RMA_EVENT;
-constexpr std::uint64_t all_caps = transmit_caps | receive_caps | domain_caps | other_caps;
+constexpr std::uint64_t all_caps = transmit_caps | receive_caps | domain_caps;
 constexpr std::uint64_t transmit_flags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;
 constexpr std::uint64_t receive_flags = FI_COMPLETION;
@@ -64,7 +63,7 @@ std::string domain_name(const Settings& settings) {
 
 bool can_be_addressed(int mr_mode, std::uint64_t caps) {
   const bool remote = (caps & (FI_RMA | FI_ATOMIC)) != 0;
-  if (!remote || mr_mode == FI_MR_BASIC || (mr_mode & FI_MR_PROV_KEY) != 0) {
+  if (!remote || mr_mode == mr_basic || (mr_mode & FI_MR_PROV_KEY) != 0) {
     return true;
   }
   return refuse("memory registration without FI_MR_PROV_KEY: keys are drawn, never chosen");
@@ -113,11 +112,10 @@ bool can_have(const fi_ep_attr& attr) {
 }
 
 bool can_have(const fi_tx_attr& attr) {
-  return has_all("capabilities to send", attr.caps, transmit_caps | domain_caps | other_caps,
-                 FI_TYPE_CAPS) &&
+  return has_all("capabilities to send", attr.caps, transmit_caps | domain_caps, FI_TYPE_CAPS) &&
          has_all("flags of sends", attr.op_flags, transmit_flags, FI_TYPE_OP_FLAGS) &&
          has_all("order of sends", attr.msg_order, orders, FI_TYPE_MSG_ORDER) &&
-         has_all("order of completions", attr.comp_order, FI_ORDER_NONE, FI_TYPE_MSG_ORDER) &&
+         has_all("order of completions", attr.comp_order, 0, FI_TYPE_MSG_ORDER) &&
          at_most("bytes of an injected message:", attr.inject_size, inject_size) &&
          at_most("sends at once:", attr.size, queue_size) &&
          at_most("parts of a send:", attr.iov_limit, 1) &&
@@ -125,11 +123,10 @@ bool can_have(const fi_tx_attr& attr) {
 }
 
 bool can_have(const fi_rx_attr& attr) {
-  return has_all("capabilities to receive", attr.caps, receive_caps | domain_caps | other_caps,
-                 FI_TYPE_CAPS) &&
+  return has_all("capabilities to receive", attr.caps, receive_caps | domain_caps, FI_TYPE_CAPS) &&
          has_all("flags of receives", attr.op_flags, receive_flags, FI_TYPE_OP_FLAGS) &&
          has_all("order of receives", attr.msg_order, orders, FI_TYPE_MSG_ORDER) &&
-         has_all("order of completions", attr.comp_order, FI_ORDER_NONE, FI_TYPE_MSG_ORDER) &&
+         has_all("order of completions", attr.comp_order, 0, FI_TYPE_MSG_ORDER) &&
          at_most("receives at once:", attr.size, queue_size) &&
          at_most("parts of a receive:", attr.iov_limit, 1);
 }
@@ -162,8 +159,8 @@ std::uint64_t caps_for(const fi_info* hints) {
 
 int mr_mode_for(const fi_info* hints, std::uint64_t caps) {
   if (hints != nullptr && hints->domain_attr != nullptr &&
-      hints->domain_attr->mr_mode == FI_MR_BASIC) {
-    return FI_MR_BASIC;
+      hints->domain_attr->mr_mode == mr_basic) {
+    return mr_basic;
   }
   return (caps & (FI_RMA | FI_ATOMIC)) != 0 ? FI_MR_PROV_KEY : 0;
 }
@@ -184,14 +181,14 @@ fi_info* info_for(std::uint32_t version, const fi_info* hints, const Settings& s
   info->caps = caps;
   info->addr_format = address_format;
   *info->tx_attr = {};
-  info->tx_attr->caps = caps & (transmit_caps | domain_caps | other_caps);
+  info->tx_attr->caps = caps & (transmit_caps | domain_caps);
   info->tx_attr->msg_order = orders;
   info->tx_attr->inject_size = inject_size;
   info->tx_attr->size = queue_size;
   info->tx_attr->iov_limit = 1;
   info->tx_attr->rma_iov_limit = 1;
   *info->rx_attr = {};
-  info->rx_attr->caps = caps & (receive_caps | domain_caps | other_caps);
+  info->rx_attr->caps = caps & (receive_caps | domain_caps);
   info->rx_attr->msg_order = orders;
   info->rx_attr->size = queue_size;
   info->rx_attr->iov_limit = 1;

@@ -74,6 +74,9 @@ template <typename T, typename Base> T& of_fid(fid* f) {
   return *static_cast<T*>(reinterpret_cast<Base*>(f));
 }
 
+/// Registration with addresses: FI_MR_BASIC, whose name libfabric 2 warns of.
+inline constexpr int mr_basic = 1 << 0;
+
 struct Fabric : fid_fabric {};
 
 /// The address of an end point, as applications exchange it. Little-endian.
@@ -156,8 +159,8 @@ struct Counter : fid_cntr {
 };
 
 /// Kinds of operations that counters can be bound to.
-enum class Counted : std::uint8_t { send, receive, read, write, remote_read, remote_write };
-inline constexpr std::size_t counted_kinds = 6;
+enum class Counted : std::uint8_t { send, receive, read, write };
+inline constexpr std::size_t counted_kinds = 4;
 
 struct Endpoint : fid_ep {
   Domain* domain = nullptr;
@@ -171,10 +174,25 @@ struct Endpoint : fid_ep {
   bool transmit_selective = false;
   bool receive_selective = false;
   bool enabled = false;
-  std::size_t min_multi_recv = 0;
   /// Messages that were claimed (FI_PEEK | FI_CLAIM), by their context.
   std::vector<std::pair<void*, std::uint32_t>> claimed;
 };
+
+/// Closes an object of a domain, unless the end point uses it.
+template <typename T, typename IsUsed>
+int close_unused(T& object, const char* what, const IsUsed& is_used) {
+  Domain& domain = *object.domain;
+  {
+    auto lock = domain.loop().lock();
+    if (domain.endpoint != nullptr && is_used(*domain.endpoint)) {
+      warn(FI_LOG_CORE, std::string(what) + " is closed while the end point is bound to it");
+      return -FI_EBUSY;
+    }
+    --domain.users;
+  }
+  delete &object;
+  return 0;
+}
 
 // info.cpp
 

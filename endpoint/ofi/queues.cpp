@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace tributary::ofi {
@@ -22,7 +23,7 @@ using messages::Failure;
 /// How long a wait lasts before it looks whether it was ended from another thread.
 constexpr std::uint64_t look_ns = 10 * ns_per_ms;
 
-Counted counted_of(Completion::Kind kind) {
+std::optional<Counted> counted_of(Completion::Kind kind) {
   switch (kind) {
   case Completion::Kind::send: return Counted::send;
   case Completion::Kind::receive: return Counted::receive;
@@ -32,7 +33,7 @@ Counted counted_of(Completion::Kind kind) {
   case Completion::Kind::fetch: return Counted::read;
   case Completion::Kind::arrival: break;
   }
-  return Counted::remote_write;
+  return std::nullopt;
 }
 
 std::uint64_t flags_of(const Completion& c) {
@@ -108,8 +109,10 @@ Entry entry_of(const Endpoint& endpoint, const Completion& c) {
 void hand_out(Endpoint& endpoint, const Completion& c) {
   const bool is_of_receive =
       c.kind == Completion::Kind::receive || c.kind == Completion::Kind::arrival;
-  if (Counter* const counter = endpoint.counters[static_cast<std::size_t>(counted_of(c.kind))];
-      counter != nullptr) {
+  const auto counted = counted_of(c.kind);
+  Counter* const counter =
+      counted ? endpoint.counters[static_cast<std::size_t>(*counted)] : nullptr;
+  if (counter != nullptr) {
     ++(c.done() ? counter->value : counter->errors);
   }
   if (!c.done() && c.failure != Failure::truncated && c.failure != Failure::cancelled) {
@@ -269,9 +272,9 @@ int control_queue(fid* f, int command, void* argument) {
 
 int close_queue(fid* f) {
   Queue& queue = of_fid<Queue, fid_cq>(f);
-  --queue.domain->users;
-  delete &queue;
-  return 0;
+  return close_unused(queue, "a completion queue", [&](const Endpoint& endpoint) {
+    return endpoint.transmit == &queue || endpoint.receive == &queue;
+  });
 }
 
 fi_ops queue_fid_ops = {.size = sizeof(fi_ops),
@@ -332,9 +335,9 @@ int wait_counter(fid_cntr* c, std::uint64_t threshold, int timeout) {
 
 int close_counter(fid* f) {
   Counter& counter = of_fid<Counter, fid_cntr>(f);
-  --counter.domain->users;
-  delete &counter;
-  return 0;
+  return close_unused(counter, "a counter", [&](const Endpoint& endpoint) {
+    return std::ranges::find(endpoint.counters, &counter) != endpoint.counters.end();
+  });
 }
 
 int control_counter(fid* f, int command, void* argument) {
@@ -416,6 +419,7 @@ int open_queue(fid_domain* domain, fi_cq_attr* attr, fid_cq** cq, void* context)
     made->domain = &of<Domain>(domain);
     made->format = attr->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_CONTEXT : attr->format;
     made->ring.resize(attr->size == 0 ? usual : std::max<std::size_t>(attr->size, 64));
+    auto lock = made->domain->loop().lock();
     ++made->domain->users;
     *cq = made.release();
     return 0;
@@ -424,13 +428,16 @@ int open_queue(fid_domain* domain, fi_cq_attr* attr, fid_cq** cq, void* context)
 
 int open_counter(fid_domain* domain, fi_cntr_attr* attr, fid_cntr** cntr, void* context) {
   return guarded(FI_LOG_CNTR, [&] {
-    if (attr != nullptr && !has_wait_object(attr->wait_obj)) {
+    if (attr != nullptr &&
+        (!has_wait_object(attr->wait_obj) || attr->events != FI_CNTR_EVENTS_COMP)) {
+      warn(FI_LOG_CNTR, "counters count operations, and wait by a descriptor (FI_WAIT_FD)");
       return -FI_ENOSYS;
     }
     auto made = std::make_unique<Counter>();
     made->fid = {.fclass = FI_CLASS_CNTR, .context = context, .ops = &counter_fid_ops};
     made->ops = &counter_ops;
     made->domain = &of<Domain>(domain);
+    auto lock = made->domain->loop().lock();
     ++made->domain->users;
     *cntr = made.release();
     return 0;

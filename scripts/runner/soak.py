@@ -28,7 +28,8 @@ HANG_SECONDS = 1800  # no batch takes that long; one that does is stuck
 # The counts that make a violation (tests/rdma/campaign.hpp).
 WRONG = {"corrupt": "corrupt", "hung": "hung", "twice": "arrived twice", "lost": "arrivals lost",
          "contexts_left": "contexts left"}  # fmt: skip
-MESSAGE_ROWS = ("received", "truncated", "long", "failed", "frames", "resent", "blocked", "restarts")
+MESSAGE_ROWS = ("received", "truncated", "long", "failed", "frames", "resent", "blocked", "restarts",
+                "atomics")  # fmt: skip
 FAULTS = ("lost", "duplicated", "corrupted", "delayed", "queue_full", "trimmed")
 
 EXAMPLES = """\

@@ -19,6 +19,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -134,10 +135,11 @@ public:
     o.eager_bytes = 400;
     messenger_ = std::make_unique<Messenger>(o);
     messenger_->node().set_policy(p);
+    key_ = *messenger_->register_region(memory(), {.peers_write = true, .peers_read = true}, vni);
   }
 
   void step(Input& input) {
-    switch (input.below(9)) {
+    switch (input.below(10)) {
     case 0: now_ = now_ + 100U * input.take<std::uint16_t>(); break;
     case 1: begin_send(input); break;
     case 2: begin_receive(input); break;
@@ -145,6 +147,7 @@ public:
     case 4: probe(input); break;
     case 5: open(input); break;
     case 6: give_segments(input); break;
+    case 7: begin_there(input); break;
     default: give_header(input); break;
     }
     move();
@@ -206,6 +209,41 @@ private:
       begun_.insert(++users_);
     }
   }
+  /// An atomic, or a short write, at a peer.
+  void begin_there(Input& input) {
+    const auto how = input.take<std::uint8_t>();
+    const auto type = static_cast<wire::AtomicType>(input.below(wire::atomic_types));
+    const auto operation = static_cast<wire::AtomicOperation>(input.below(wire::atomic_operations));
+    const std::size_t count = input.below(20);
+    const std::size_t length = count * wire::atomic_width(type);
+    const unsigned operands = wire::atomic_operands(operation);
+    const std::uint64_t user = users_ + 1;
+    const bool silent = (how & 8) != 0;
+    const BeginError error =
+        (how & 2) != 0
+            ? messenger_->put({.peer = address_of(how & 1U),
+                               .vni = vni,
+                               .memory = std::span(own_).first(length),
+                               .data = (how & 4) != 0 ? std::optional(user) : std::nullopt,
+                               .silent = silent,
+                               .user = user})
+            : messenger_->atomic({.peer = address_of(how & 1U),
+                                  .vni = vni,
+                                  .operation = operation,
+                                  .type = type,
+                                  .count = count,
+                                  .operand = std::span(own_).first(operands > 0 ? length : 0),
+                                  .compare = std::span(own_).first(operands > 1 ? length : 0),
+                                  .old = memory().last((how & 4) != 0 ? length : 0),
+                                  .silent = silent,
+                                  .user = user});
+    if (error == BeginError::none) {
+      ++users_;
+      if (!silent) {
+        begun_.insert(user);
+      }
+    }
+  }
   void probe(Input& input) {
     const auto how = input.take<std::uint8_t>();
     if (claimed_ == Matching::none) {
@@ -264,11 +302,18 @@ private:
     for (unsigned n = 0; n < 1U + (how >> 4 & 3U); ++n) {
       wire::Segment s;
       s.kind = static_cast<wire::SegmentKind>(input.below(8));
-      s.flags = input.take<std::uint8_t>() & 0x1F;
+      s.flags = input.take<std::uint8_t>() & 0x3F;
       s.number = input.take<std::uint8_t>() | (how & 0x40U) << 10; // an operation of ours, perhaps
       s.tag = input.below(3);
       s.total = input.take<std::uint16_t>() % 1'000;
       s.key = input.take<std::uint8_t>();
+      if (s.kind == wire::SegmentKind::atomic && s.key < 0xF0) { // of something that is there
+        s.key = key_.value;
+        s.tag = input.take<std::uint16_t>() % (memory_bytes + 10);
+        s.total = input.below(wire::atomic_operations) |
+                  std::uint64_t{input.below(wire::atomic_types)} << 8U |
+                  std::uint64_t{input.below(10)} << 16U;
+      }
       const std::size_t header_bytes = wire::header_bytes(s.kind, s.flags);
       if (at + header_bytes > payload.size()) {
         break;
@@ -319,6 +364,7 @@ private:
 
   Bytes memory_;
   Bytes own_;
+  rdma::RegionKey key_{};
   Drain port_;
   std::unique_ptr<Messenger> messenger_;
   std::uint32_t claimed_ = Matching::none;

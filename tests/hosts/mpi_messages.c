@@ -1,6 +1,7 @@
 /* An MPI program that sends in every way there is, and checks what arrives:
  *
- *     mpi_messages kinds | probes | wildcards | truncated | self | many | unexpected | cancelled
+ *     mpi_messages kinds | probes | wildcards | truncated | self | many | unexpected | cancelled |
+ *                  windows | flood
  *
  * Rank 0 prints "MODE: right" when all ranks have what they should; otherwise MPI_Abort. */
 #include <mpi.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { longest = 1 << 20, outstanding = 10000, tag = 7 };
+enum { longest = 1 << 20, outstanding = 10000, flooding = 100000, tag = 7 };
 
 static int rank, ranks;
 static const int lengths[] = {0, 1, 64, 1025, 16384, 16385, 100000, longest};
@@ -260,13 +261,92 @@ static void cancelled(void) {
   }
 }
 
+/* Memory that the next rank writes to, reads from and counts in. */
+static void windows(void) {
+  enum { cells = 20000, rounds = 200 };
+  long* cell = NULL;
+  MPI_Win window;
+  MPI_Win_allocate(cells * (MPI_Aint)sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &cell, &window);
+  long* mine = malloc(cells * sizeof(long));
+  for (int i = 0; i < cells; ++i) {
+    cell[i] = 0;
+    mine[i] = rank * 100000L + i;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, window);
+  MPI_Put(mine + 1, cells - 1, MPI_LONG, next_rank(), 1, cells - 1, MPI_LONG, window);
+  MPI_Win_flush_all(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  memset(mine, 0, cells * sizeof(long));
+  MPI_Get(mine + 1, cells - 1, MPI_LONG, next_rank(), 1, cells - 1, MPI_LONG, window);
+  MPI_Win_flush_all(window);
+  for (int i = 1; i < cells; ++i) {
+    if (mine[i] != rank * 100000L + i) {
+      wrong("another value: place", i, (int)mine[i]);
+    }
+  }
+  /* All count in rank 0's first cell: each gets another number. */
+  const long one = 1;
+  long last = -1;
+  for (int i = 0; i < rounds; ++i) {
+    long old = -1;
+    MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, 0, MPI_SUM, window);
+    MPI_Win_flush(0, window);
+    if (old <= last || old >= (long)rounds * ranks) {
+      wrong("counted: number, last", (int)old, (int)last);
+    }
+    last = old;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  long all = -1, expected = (long)rounds * ranks, swapped = -2;
+  if (rank == ranks - 1) {
+    MPI_Compare_and_swap(&swapped, &expected, &all, MPI_LONG, 0, 0, window);
+    MPI_Win_flush(0, window);
+    if (all != expected) {
+      wrong("all counted, expected", (int)all, (int)expected);
+    }
+  }
+  MPI_Win_unlock_all(window);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_free(&window);
+  free(mine);
+}
+
+/* More than have room without a receive: senders wait, and none is lost. */
+static void flood(void) {
+  MPI_Request* requests = malloc(flooding * sizeof(MPI_Request));
+  int* numbers = malloc(flooding * sizeof(int));
+  for (int i = 0; i < flooding; ++i) {
+    numbers[i] = i + rank;
+    MPI_Isend(&numbers[i], 1, MPI_INT, next_rank(), tag, MPI_COMM_WORLD, &requests[i]);
+  }
+  for (int i = 0; i < flooding; ++i) {
+    int got = -1;
+    MPI_Recv(&got, 1, MPI_INT, previous(), tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (got != i + previous()) {
+      wrong("number, place", got, i);
+    }
+  }
+  MPI_Waitall(flooding, requests, MPI_STATUSES_IGNORE);
+  free(requests);
+  free(numbers);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } modes[] = {{"kinds", kinds},           {"probes", probes},      {"wildcards", wildcards},
-               {"truncated", truncated},   {"self", self},          {"many", many},
-               {"unexpected", unexpected}, {"cancelled", cancelled}};
+  } modes[] = {{"kinds", kinds},
+               {"probes", probes},
+               {"wildcards", wildcards},
+               {"truncated", truncated},
+               {"self", self},
+               {"many", many},
+               {"unexpected", unexpected},
+               {"cancelled", cancelled},
+               {"windows", windows},
+               {"flood", flood}};
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -65,6 +65,7 @@ def test_every_way_to_send_between_nodes_and_on_one(lab):
     cluster = Cluster(lab, 2)
     cluster.check(4, *MODES)
     cluster.check(2, "kinds", "probes", TRIBUTARY_OFI_PROGRESS="caller")
+    cluster.check(2, "flood")
     cluster.nothing_left()
 
 
@@ -94,6 +95,34 @@ def test_when_a_rank_is_killed_all_end_and_the_next_job_is_not_hurt(lab):
         raise AssertionError("ranks hang when another was killed") from None
     assert child.returncode != 0, f"{out}\n{err}"
     cluster.check(2, "kinds")
+    cluster.nothing_left()
+
+
+def test_windows_of_open_mpi_are_written_read_and_counted_in(lab):
+    cluster = Cluster(lab, 2)
+    # Debian's settings leave out what does that by libfabric: RDMA, and atomics.
+    cluster.check(4, "windows", OMPI_MCA_osc="rdma", OMPI_MCA_btl="self,ofi", OMPI_MCA_btl_ofi_provider_include="tributary")
+    cluster.nothing_left()
+
+
+def test_a_switch_that_restarts_holds_messages_up_and_none_is_lost(lab):
+    cluster = Cluster(lab, 2)
+    rounds = 40
+    words = [cluster.program, *["kinds"] * rounds]
+    child = cluster.nodes.start(OPENMPI, 2, words, environment=cluster.environment(**cluster.ofi()))
+    wait_until(lambda: len(ranks_of(cluster.program)) == 2, "both ranks run")
+    time.sleep(1)
+    cluster.switch.kill()
+    cluster.switch = lab.start(cluster.switch.config)
+    wait_until(cluster.is_found, "the manager knows the switch again")
+    wait_until(cluster.routes_in_force, "the routes are in force again")
+    assert child.poll() is None, "the ranks had ended before the switch was back: more rounds"
+    try:
+        out, err = child.communicate(timeout=240)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        raise AssertionError("ranks hang after the switch has restarted") from None
+    assert child.returncode == 0 and out.splitlines() == ["kinds: right"] * rounds, f"{out}\n{err}"
     cluster.nothing_left()
 
 

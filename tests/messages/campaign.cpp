@@ -55,6 +55,17 @@ struct Sent {
   bool over = false;
 };
 
+/// An addition of one to a counter of another program.
+struct Added {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::uint64_t old = 0;
+  bool over = false;
+  bool done = false;
+};
+/// In the `user` of an atomic; the rest is its place.
+constexpr std::uint64_t of_atomic = std::uint64_t{1} << 63U;
+
 struct Posted {
   Pattern pattern;
   std::vector<std::byte> memory;
@@ -83,6 +94,9 @@ public:
       }
       if (random_.chance(0.3)) {
         begin_receive();
+      }
+      if (begun_ < run_.messages && random_.chance(0.1)) {
+        begin_atomic();
       }
       if (begun_ == run_.messages && random_.chance(0.2)) {
         receive_anything();
@@ -150,6 +164,8 @@ private:
     o.eager_bytes = eager_bytes;
     auto messenger = std::make_unique<Messenger>(o);
     messenger->node().set_policy(quick_policy());
+    keys_[p] = *messenger->register_region(std::as_writable_bytes(std::span(&counters_[p], 1)),
+                                           {.peers_write = true, .peers_read = true}, vni);
     return messenger;
   }
   void violation(const std::string& what) {
@@ -211,6 +227,62 @@ private:
     ++begun_;
   }
 
+  void begin_atomic() {
+    const std::size_t from = random_.below(programs);
+    const std::size_t to = (from / 2 == 0 ? 2 : 0) + random_.below(2);
+    auto added = std::make_unique<Added>(Added{.from = from, .to = to});
+    const std::uint64_t one = 1;
+    const BeginError error =
+        programs_[from]->atomic({.peer = address_of(to),
+                                 .vni = vni,
+                                 .operation = wire::AtomicOperation::sum,
+                                 .type = wire::AtomicType::uint64,
+                                 .count = 1,
+                                 .operand = std::as_bytes(std::span(&one, 1)),
+                                 .old = std::as_writable_bytes(std::span(&added->old, 1)),
+                                 .key = keys_[to],
+                                 .user = of_atomic | adds_.size()});
+    if (error == BeginError::none) {
+      adds_.push_back(std::move(added));
+    } else if (error != BeginError::again) {
+      violation("cannot add: " + std::string(text_of(error)));
+    }
+  }
+  void take_added(const Completion& c) {
+    Added& added = *adds_[c.user & ~of_atomic];
+    if (added.over) {
+      violation("an atomic completes twice");
+    }
+    added.over = true;
+    added.done = c.done();
+    if (!c.done()) {
+      ++report_.failed;
+      if (!tolerates_failures()) {
+        violation("an atomic fails: " + std::string(text_of(c.failure)));
+      }
+    }
+  }
+  void check_counters() {
+    for (std::size_t p = 0; p < programs; ++p) {
+      std::set<std::uint64_t> seen;
+      std::size_t done = 0;
+      for (const auto& added : adds_) {
+        if (added->to == p && added->done) {
+          ++done;
+          seen.insert(added->old);
+        }
+      }
+      report_.atomics += done;
+      // A program that has ended may have added without knowing of it.
+      if (seen.size() != done || counters_[p] < done ||
+          (!tolerates_failures() && counters_[p] != done)) {
+        violation("a counter has " + std::to_string(counters_[p]) + " after " +
+                  std::to_string(done) + " additions, which saw " + std::to_string(seen.size()) +
+                  " values");
+      }
+    }
+  }
+
   void post(std::size_t p, const Pattern& pattern, std::size_t bytes) {
     auto posted = std::make_unique<Posted>();
     posted->pattern = pattern;
@@ -250,7 +322,9 @@ private:
 
   void drain(std::size_t p) {
     while (const auto c = programs_[p]->take_completion()) {
-      if (c->kind == Completion::Kind::send) {
+      if (c->kind == Completion::Kind::fetch) {
+        take_added(*c);
+      } else if (c->kind == Completion::Kind::send) {
         Sent& sent = *sends_[c->user - 1];
         if (sent.over) {
           violation("a send completes twice");
@@ -311,6 +385,7 @@ private:
   /// Receives that are still posted count for nothing: they are cancelled in the end.
   [[nodiscard]] bool is_quiet() const {
     return std::ranges::all_of(sends_, [](const auto& each) { return each->over; }) &&
+           std::ranges::all_of(adds_, [](const auto& each) { return each->over; }) &&
            (tolerates_failures() ||
             std::ranges::all_of(unreceived_, [](const auto& each) { return each.empty(); }));
   }
@@ -319,6 +394,9 @@ private:
     ++report_.restarts;
     for (const auto& sent : sends_) {
       sent->over = sent->over || sent->from == p; // its program does not care any more
+    }
+    for (const auto& added : adds_) {
+      added->over = added->over || added->from == p;
     }
     for (const auto& posted : receives_[p]) {
       posted->over = true;
@@ -349,6 +427,7 @@ private:
       }
     }
     network_.run_for(100'000'000);
+    check_counters();
     for (std::size_t p = 0; p < programs; ++p) {
       drain(p);
       check_order(p);
@@ -385,7 +464,10 @@ private:
   CampaignRun run_;
   Random random_;
   rdma::test::Network network_;
+  std::array<std::uint64_t, programs> counters_{}; ///< of the programs; they outlive them
+  std::array<rdma::RegionKey, programs> keys_{};
   std::array<std::unique_ptr<Messenger>, programs> programs_;
+  std::vector<std::unique_ptr<Added>> adds_;
   std::vector<std::unique_ptr<Sent>> sends_;
   std::array<std::vector<std::unique_ptr<Posted>>, programs> receives_;
   std::array<std::size_t, programs> waiting_{};
@@ -407,6 +489,7 @@ void CampaignReport::add(const CampaignReport& other) {
   frames += other.frames;
   resent += other.resent;
   blocked += other.blocked;
+  atomics += other.atomics;
   for (const std::string& each : other.violations) {
     if (violations.size() < most_violations) {
       violations.push_back(each);

@@ -6,6 +6,8 @@
 //   nothing hung      every operation ends; without a restart none fails
 //   nothing overtakes of two messages of one sender that a receive matches, it gets the one that was
 //                     sent first
+//   each atomic once  of a counter that all add to, every add returns another value, and in the end it
+//                     has all of them
 //   nothing left      in the end no frame, operation or message is kept
 #pragma once
 
@@ -47,6 +49,7 @@ struct CampaignReport {
   std::uint64_t frames = 0;
   std::uint64_t resent = 0;
   std::uint64_t blocked = 0;
+  std::uint64_t atomics = 0;
   std::vector<std::string> violations; ///< the first ones
 
   [[nodiscard]] bool good() const { return violations.empty(); }

@@ -32,7 +32,8 @@ struct Arguments {
 json::object as_json(const CampaignReport& r) {
   return {{"sent", r.sent},      {"received", r.received}, {"truncated", r.truncated},
           {"long", r.long_ones}, {"failed", r.failed},     {"restarts", r.restarts},
-          {"frames", r.frames},  {"resent", r.resent},     {"blocked", r.blocked}};
+          {"frames", r.frames},  {"resent", r.resent},     {"blocked", r.blocked},
+          {"atomics", r.atomics}};
 }
 
 int run(const Arguments& arguments) {

@@ -42,6 +42,7 @@ TEST(MessagesCampaign, UnderEveryFaultAllArriveOnceAndInOrder) {
   EXPECT_GT(all.resent, all.sent / 100) << "frames were lost";
   EXPECT_GT(all.long_ones, all.sent / 20);
   EXPECT_GT(all.truncated, 0U);
+  EXPECT_GT(all.atomics, all.sent / 10);
 }
 
 TEST(MessagesCampaign, OverASprayingNetworkAllArriveOnceAndInOrder) {

@@ -3,6 +3,7 @@
 #include "tests/unit/lib/link/private_network.hpp"
 
 #include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -65,7 +66,7 @@ void require(int code, const char* what) {
 class Side {
 public:
   explicit Side(const char* interface,
-                std::uint64_t caps = FI_MSG | FI_TAGGED | FI_RMA | FI_DIRECTED_RECV) {
+                std::uint64_t caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV) {
     ::setenv("TRIBUTARY_OFI_INTERFACE", interface, 1);
     info = info_for(hints(caps));
     if (info == nullptr) {
@@ -207,7 +208,7 @@ protected:
 TEST_F(Conformance, OfWhatIsNotThereNothingIsFound) {
   EXPECT_NE(info_for(hints(FI_TAGGED)), nullptr);
   EXPECT_EQ(info_for(hints(FI_TAGGED | FI_MULTICAST)), nullptr);
-  EXPECT_EQ(info_for(hints(FI_ATOMIC)), nullptr);
+  EXPECT_NE(info_for(hints(FI_ATOMIC)), nullptr);
   Info h = hints(FI_MSG);
   h->ep_attr->type = FI_EP_MSG;
   EXPECT_EQ(info_for(h), nullptr);
@@ -363,11 +364,84 @@ TEST_F(Conformance, WritesAndReads) {
   EXPECT_EQ(back, data);
   Bytes few = numbered(8, 5);
   a->begin([&] { return fi_inject_write(a->ep, few.data(), 8, to_b, 0, fi_mr_key(mr)); });
-  EXPECT_TRUE(std::equal(few.begin(), few.end(), there.begin())) << "it has waited for its end";
+  Bytes seen(8);
+  for (int i = 0; i < 1'000 && seen != few; ++i) { // injected: nothing says when it is there
+    a->begin(
+        [&] { return fi_read(a->ep, seen.data(), 8, nullptr, to_b, 0, fi_mr_key(mr), nullptr); });
+    a->wait(a->sends);
+  }
+  EXPECT_EQ(seen, few);
   const std::uint64_t key = fi_mr_key(mr);
   EXPECT_EQ(fi_close(&mr->fid), 0);
   a->begin([&] { return fi_read(a->ep, back.data(), 8, nullptr, to_b, 0, key, nullptr); });
   EXPECT_EQ(a->wait_error(a->sends).err, FI_EACCES);
+}
+
+TEST_F(Conformance, Atomics) {
+  open();
+  std::vector<std::uint64_t> there(4, 40);
+  fid_mr* mr = nullptr;
+  ASSERT_EQ(fi_mr_reg(b->domain, there.data(), 32, FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 0, 0, &mr,
+                      nullptr),
+            0);
+  const std::uint64_t key = fi_mr_key(mr);
+  const std::uint64_t two = 2;
+  int context = 0;
+  a->begin([&] {
+    return fi_atomic(a->ep, &two, 1, nullptr, to_b, 8, key, FI_UINT64, FI_SUM, &context);
+  });
+  const fi_cq_tagged_entry written = a->wait(a->sends);
+  EXPECT_EQ(written.op_context, &context);
+  EXPECT_EQ(written.flags, FI_ATOMIC | FI_WRITE);
+  std::uint64_t old = 0;
+  a->begin([&] {
+    return fi_fetch_atomic(a->ep, &two, 1, nullptr, &old, nullptr, to_b, 8, key, FI_UINT64, FI_PROD,
+                           nullptr);
+  });
+  EXPECT_EQ(a->wait(a->sends).flags, FI_ATOMIC | FI_READ);
+  EXPECT_EQ(old, 42U);
+  const std::uint64_t expected = 84;
+  const std::uint64_t seven = 7;
+  a->begin([&] {
+    return fi_compare_atomic(a->ep, &seven, 1, nullptr, &expected, nullptr, &old, nullptr, to_b, 8,
+                             key, FI_UINT64, FI_CSWAP, nullptr);
+  });
+  a->wait(a->sends);
+  EXPECT_EQ(old, 84U);
+  a->begin([&] {
+    return fi_fetch_atomic(a->ep, nullptr, 1, nullptr, &old, nullptr, to_b, 8, key, FI_UINT64,
+                           FI_ATOMIC_READ, nullptr);
+  });
+  a->wait(a->sends);
+  EXPECT_EQ(old, 7U);
+  a->begin([&] { return fi_inject_atomic(a->ep, &two, 1, to_b, 0, key, FI_UINT64, FI_SUM); });
+  a->begin([&] {
+    return fi_fetch_atomic(a->ep, nullptr, 1, nullptr, &old, nullptr, to_b, 0, key, FI_UINT64,
+                           FI_ATOMIC_READ, nullptr);
+  });
+  a->wait(a->sends);
+  EXPECT_EQ(old, 42U) << "atomics with one peer are done in their order";
+  std::size_t count = 0;
+  EXPECT_EQ(fi_atomicvalid(a->ep, FI_UINT64, FI_SUM, &count), 0);
+  EXPECT_EQ(count, 128U);
+  EXPECT_EQ(fi_compare_atomicvalid(a->ep, FI_UINT64, FI_CSWAP, &count), 0);
+  EXPECT_GE(count, 64U);
+  EXPECT_EQ(fi_atomicvalid(a->ep, FI_LONG_DOUBLE, FI_SUM, &count), -FI_EOPNOTSUPP);
+  EXPECT_EQ(fi_atomicvalid(a->ep, FI_DOUBLE, FI_BOR, &count), -FI_EOPNOTSUPP);
+  EXPECT_EQ(fi_atomicvalid(a->ep, FI_UINT64, FI_CSWAP, &count), -FI_EOPNOTSUPP);
+  fi_atomic_attr attr{};
+  EXPECT_EQ(fi_query_atomic(a->domain, FI_INT32, FI_MIN, &attr, FI_FETCH_ATOMIC), 0);
+  EXPECT_EQ(attr.count * attr.size, 1'024U);
+  std::vector<std::uint64_t> many(129);
+  EXPECT_EQ(fi_atomic(a->ep, many.data(), 129, nullptr, to_b, 0, key, FI_UINT64, FI_SUM, nullptr),
+            -FI_EMSGSIZE);
+  EXPECT_EQ(fi_atomic(a->ep, &two, 1, nullptr, to_b, 0, key, FI_FLOAT, FI_BXOR, nullptr),
+            -FI_EOPNOTSUPP);
+  a->begin([&] {
+    return fi_atomic(a->ep, &two, 1, nullptr, to_b, 32, key, FI_UINT64, FI_SUM, nullptr);
+  });
+  EXPECT_EQ(a->wait_error(a->sends).err, FI_EACCES) << "beyond the region";
+  EXPECT_EQ(fi_close(&mr->fid), 0);
 }
 
 TEST_F(Conformance, AddressesOfOthersAreRefused) {
