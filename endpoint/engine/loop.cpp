@@ -267,10 +267,11 @@ void Loop::pause(Lock& lock, TimeNs deadline, Wait wait) {
                      (looks && look_for_peers(lock, begin, std::min(begin + look_ns(wait), due)));
   if (!found) {
     const bool to_send = engine_.has_to_send();
+    const int fd = port_->fd(); // some ports announce the sleep, which needs the lock
     if (thread_) {
       lock.unlock();
     }
-    link::wait(port_->fd(), elapsed_ns(due, spins || looks ? net::steady_now() : begin), to_send);
+    link::wait(fd, elapsed_ns(due, spins || looks ? net::steady_now() : begin), to_send);
     if (thread_) {
       lock.lock();
     }
@@ -367,14 +368,14 @@ void Loop::run_thread() {
     const bool gathers = std::exchange(gathers_, false);
     const bool looks = self.asleep_until != TimeNs{};
     const bool to_send = looks && engine_.has_to_send();
+    const int fd = looks ? port_->fd() : -1;
     held.unlock();
     if (more) {
       std::this_thread::yield();
     } else if (gathers) {
       std::this_thread::sleep_for(gathering);
     } else {
-      link::wait(looks ? port_->fd() : -1, elapsed_ns(due, net::steady_now()), to_send,
-                 self.waker.get());
+      link::wait(fd, elapsed_ns(due, net::steady_now()), to_send, self.waker.get());
     }
     held.lock();
     if (std::exchange(self.asleep_until, TimeNs{}) == TimeNs{} && !more) {

@@ -18,7 +18,7 @@ struct Atomically {
   std::byte* memory = nullptr;        ///< is changed
   const std::byte* operand = nullptr; ///< if the operation takes one
   const std::byte* compare = nullptr; ///< if it takes two
-  std::byte* old = nullptr;           ///< gets the values of before; null: nobody asks
+  std::byte* old = nullptr;           ///< gets the previous values; null: they are not asked for
 };
 
 /// Requires that the operation has a meaning for the type (wire::is_atomic). `old` may be `operand`

@@ -6,7 +6,7 @@
 //
 //   Messenger messenger(options);
 //   engine.add(messenger); engine.claim_unicast(messenger);
-//   messenger.send({.peer = ..., .vni = ..., .memory = ..., .tag = 7, .tagged = true, .user = ...});
+//   messenger.send({.peer = ..., .vni = ..., .memory = ..., .tag = 7, .tagged = true, ...});
 //   messenger.receive({.pattern = {.tag = 7, .tagged = true}, .memory = ..., .user = ...});
 //   while (const auto completion = messenger.take_completion()) ...
 //
@@ -14,14 +14,14 @@
 // and its completion comes then, unless it is to wait for the receiver. Of a long one the receiver
 // learns where it is, and reads it into the memory of the receive that it matches (rendezvous).
 //
-// Messages without a receive. They wait for a receive, in fixed room; of short ones also their data.
-// When the share of a peer is full its stream takes no more, and the peer has no credit, until
-// receives take some. A receive that is posted for a message beyond them waits, too: `blocked` of
-// the counters, and `blocked_sessions`, say so.
+// Messages without a receive. They wait for a receive, in fixed room; of short ones also their
+// data. When the share of a peer is full its stream takes no more, and the peer has no credit,
+// until receives take some. A receive that is posted for a message beyond them waits, too:
+// `blocked` of the counters, and `blocked_sessions`, say so.
 //
-// Atomics. A peer's are done one after the other when they come, by whoever drives this program: the
-// program's own accesses to the memory are not atomic with them. With each peer a few are in
-// progress at a time; so there is always room for their results.
+// Atomics. A peer's are done one after the other when they come, by the thread that drives this
+// program: the program's own accesses to the memory are not atomic with them. With each peer a few
+// are in progress at a time; so there is always room for their results.
 //
 // A peer that is gone. Its session ends with a cause. What was begun with it ends with an error:
 // sends, and receives whose message was on its way. Receives that no message had matched stay.
@@ -130,8 +130,8 @@ struct Transfer {
   std::uint64_t user = 0;
 };
 
-/// An operation on elements in a peer's memory, each in one step. What has a meaning, wire::is_atomic
-/// says; there are at most `atomic_bytes` of elements.
+/// An operation on elements in a peer's memory, each in one step. What has a meaning,
+/// wire::is_atomic says; there are at most `atomic_bytes` of elements.
 struct Atomic {
   EndPoint peer{};
   Vni vni{};
@@ -183,7 +183,8 @@ public:
 
   [[nodiscard]] std::optional<Completion> take_completion();
   [[nodiscard]] std::size_t completions() const { return completed_; }
-  /// From now on successes of silent operations are completions, too, marked as such: to count them.
+  /// From now on successes of silent operations are completions, too, marked as such: to count
+  /// them.
   void report_silent() { reports_silent_ = true; }
   /// Ends all operations and sessions without completions: from here on no memory of the owner's is
   /// used, except regions. Peers are notified by the next `send`.
@@ -235,8 +236,8 @@ private:
     std::uint16_t first_result = 0;
     std::uint16_t results = 0;
   };
-  /// Of an atomic that was done here, until there is room in the stream. Without initial values:
-  /// what is never used costs nothing.
+  /// What an atomic that was done here returns, until there is room in the stream. Without initial
+  /// values: what is never used costs nothing.
   struct Result {
     std::uint32_t number;
     std::uint16_t length;

@@ -1,6 +1,6 @@
 // Messages that came before a receive was posted for them: their envelopes, and the data of short
-// ones, in chunks. Fixed room, of which no peer gets so much that nothing is left for others; memory
-// that was never used costs nothing.
+// ones, in chunks. Fixed room, of which no peer gets so much that nothing is left for others;
+// memory that was never used costs nothing.
 #pragma once
 
 #include "endpoint/messages/matching.hpp"

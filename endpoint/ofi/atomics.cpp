@@ -1,5 +1,5 @@
-// Atomic operations: libfabric's calls, each of which names one operation of the messenger. They are
-// done by the peer's program, one after the other.
+// Atomic operations: libfabric's calls, each of which names one operation of the messenger. They
+// are done by the peer's program, one after the other.
 #include "endpoint/ofi/calls.hpp"
 #include "endpoint/ofi/objects.hpp"
 

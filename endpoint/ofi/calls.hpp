@@ -15,8 +15,8 @@ inline std::optional<EndPoint> peer_at(const Endpoint& endpoint, fi_addr_t place
   return place < entries.size() ? entries[place] : std::nullopt;
 }
 
-/// What a call returns after an operation was begun, or not: what can be sent is, and a program that
-/// tries again and again makes progress. Requires the loop's lock.
+/// What a call returns after an operation was begun, or not: what can be sent is, and a program
+/// that tries again and again makes progress. Requires the loop's lock.
 inline ssize_t conclude(Endpoint& endpoint, messages::BeginError error, EndPoint peer) {
   using messages::BeginError;
   Domain& domain = *endpoint.domain;

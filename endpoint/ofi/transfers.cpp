@@ -62,7 +62,7 @@ ssize_t send(Endpoint& endpoint, const Asked& asked) {
   });
 }
 
-/// Of memory that is the caller's after the call, and without a completion.
+/// The same of memory that is the caller's after the call, and without a completion.
 Asked injected(Asked asked) {
   asked.flags = FI_INJECT;
   asked.silent = true;

@@ -1,4 +1,5 @@
-// The RDMA of one end point: all its transfers, with any peer. Pure: frames and times in, frames out.
+// The RDMA of one end point: all its transfers, with any peer. Pure: frames and times in, frames
+// out.
 //
 // How to use it (one thread at a time; the owner's, or the one of an engine::Loop):
 //

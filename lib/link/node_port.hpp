@@ -5,8 +5,8 @@
 //   NodePort port(std::move(wire), {nid, number}, vni, "eth1");
 //
 // Each sender gives each receiver a ring of its own in memory without a name, over a Unix socket
-// whose kernel-given credentials say that both are of one user; so nothing of a program that ends is
-// left behind, and a sender that dies in the middle of a frame harms none but itself. The socket
+// whose kernel-given credentials say that both are of one user; so nothing of a program that ends
+// is left behind, and a sender that dies in the middle of a frame harms none but itself. The socket
 // also wakes a receiver that sleeps. Programs of other users, and those whose network namespace is
 // another one, are not reached: their frames are dropped, and counted.
 //

@@ -4,10 +4,10 @@
 //   nothing corrupt   every byte of a received message is its sender's, and none beyond it changes
 //   nothing twice     and nothing lost: each message that was sent is received once
 //   nothing hung      every operation ends; without a restart none fails
-//   nothing overtakes of two messages of one sender that a receive matches, it gets the one that was
-//                     sent first
-//   each atomic once  of a counter that all add to, every add returns another value, and in the end it
-//                     has all of them
+//   nothing overtakes of two messages of one sender that a receive matches, it gets the one that
+//                     was sent first
+//   each atomic once  of a counter that all add to, every add returns another value, and in the end
+//                     it has all of them
 //   nothing left      in the end no frame, operation or message is kept
 #pragma once
 

@@ -1,4 +1,5 @@
-// messages-campaign: messages in virtual time under every fault, from seeds; for any number of them.
+// messages-campaign: messages in virtual time under every fault, from seeds; for any number of
+// them.
 #include "tests/messages/campaign.hpp"
 
 #include <boost/json.hpp>

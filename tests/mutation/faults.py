@@ -238,7 +238,7 @@ FAULTS = [
     Fault("checksum_not_verified", CLASSIFY, "a damaged header is believed",
           "    return sum * inverse <= ~std::uint64_t{0} / 0xFFFF;", "    return sum != 0;"),
     Fault("source_guard_open", CLASSIFY, "a host speaks in another one's name",
-          "guard_mask_(policy.nid ? ~wire::FabricAddress::unicast(Nid{0}, 0xFFF).value : 0),",
+          "guard_mask_(policy.nid ? ~wire::FabricAddress::unicast({Nid{0}, 0xFFF}).value : 0),",
           "guard_mask_(policy.nid ? 0xFF000000U : 0),"),
     # ---- hosts ----
     Fault("root_counts_stale", ROOT, "a contribution to an old sequence counts for the current one",

@@ -1,5 +1,6 @@
-// Nodes, or other protocols of unicast frames, joined by a network in virtual time that may lose, duplicate, damage a frame, delay it by
-// hundreds of round trips, or drop or trim it at a full queue. From a seed.
+// Nodes, or other protocols of unicast frames, joined by a network in virtual time that may lose,
+// duplicate, damage a frame, delay it by hundreds of round trips, or drop or trim it at a full
+// queue. From a seed.
 //
 //   host --- uplink, its rate ---> delay, faults ---> queue, the sink's rate ---> host
 //

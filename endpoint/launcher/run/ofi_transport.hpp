@@ -9,12 +9,12 @@
 
 namespace tributary::launch::run {
 
-/// Variables for Open MPI (whose usual settings at Debian leave libfabric out) and for MPICH where it
-/// is built with it. `folder`: of the provider, where libfabric does not look for it itself.
+/// Variables for Open MPI (whose usual settings at Debian leave libfabric out) and for MPICH where
+/// it is built with it. `folder`: of the provider, where libfabric does not look for it itself.
 [[nodiscard]] job::Variables ofi_variables(const std::optional<std::filesystem::path>& folder);
 
-/// The folder of libtributary-fi.so: beside this program in a build, or installed; empty if it is in
-/// neither.
+/// The folder of libtributary-fi.so: beside this program in a build, or installed; empty if it is
+/// in neither.
 [[nodiscard]] std::optional<std::filesystem::path> provider_folder();
 
 } // namespace tributary::launch::run

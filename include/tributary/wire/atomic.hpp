@@ -4,8 +4,8 @@
 //   takes             new value of an element
 //   nothing           read: the same
 //   one operand       minimum ... write: of the old value and the operand
-//   two operands      swap_if_*: the operand if (compare) (relation) (old value) holds, otherwise the
-//                     same. swap_bits: the operand's bits where those of `compare` are set
+//   two operands      swap_if_*: the operand if (compare) (relation) (old value) holds, otherwise
+//                     the same. swap_bits: the operand's bits where those of `compare` are set
 //
 // Pure: no I/O, no clock, no allocation.
 #pragma once
@@ -67,7 +67,7 @@ constexpr unsigned atomic_operands(AtomicOperation operation) {
                                                        : 1;
 }
 
-/// Whether an operation has a meaning for a type: floats have no bits, and complex numbers no order.
+/// Whether an operation has a meaning for a type: floats have no bits, complex numbers no order.
 constexpr bool is_atomic(AtomicOperation operation, AtomicType type) {
   using Op = AtomicOperation;
   const bool is_integer = type < AtomicType::float32;

@@ -9,7 +9,8 @@
 //    56             payload of a WR; bitmap of a RESEND or PROG; request (rdma_request.hpp) of an
 //                   RQT or RD_RQT; segments of a STR; bitmap of an ACK; empty for all other kinds
 //
-// The RDMA header, all little-endian. STR and ACK have fields of their own (stream.hpp). Data travels from the *source* to the *sink*:
+// The RDMA header, all little-endian. STR and ACK have fields of their own (stream.hpp). Data
+// travels from the *source* to the *sink*:
 //
 //   off size  field      in
 //     0   1   version 2 in bits 7:4, kind in 3:0

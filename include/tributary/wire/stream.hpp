@@ -7,8 +7,8 @@
 //   header      STR, ACK without a step                  ACK with a step
 //   DCID        credit: frames from `value` on that      OPEN, ACCEPT: the same, from 0 on
 //               the receiver may send
-//   SCID        how long the echoed stamp was held, us;  OPEN, ACCEPT: longest payload that the sender
-//               0xFFFF: no stamp, or longer              takes, bytes
+//   SCID        how long the echoed stamp was held, us;  OPEN, ACCEPT: longest payload that the
+//               0xFFFF: no stamp, or longer              sender takes, bytes
 //   CGEN        frames that came twice, modulo 2^16      OPEN, ACCEPT, CLOSE: version of streams, 1
 //   MSGID       name of the session at the receiver      the same; 0 in OPEN and UNKNOWN
 //   PIDX        STR: number of the frame, from 0 on;     0
