@@ -502,8 +502,9 @@ def rdma_seeds():
 
 def message_seeds():
     """Steps of messages.cpp's MessageWorld: a byte for the kind, then its choices."""
-    EAGER, MORE, RTS, DONE, UNKNOWN = range(1, 6)
-    TAGGED, DATA, WHOLE, WANTS_DONE = 1, 2, 4, 8
+    EAGER, MORE, RTS, DONE, ATOMIC, RESULT, UNKNOWN = range(1, 8)
+    TAGGED, DATA, WHOLE, WANTS_DONE, FETCHES = 1, 2, 4, 8, 16
+    UINT64, SUM, SWAP_IF_EQUAL = 7, 2, 12
     FULL, ACCEPT, PROVEN = 0x44, 0x02, 0x44  # a credit of 8, frames of 200 bytes
 
     def segments(*all_of, choice=0):
@@ -517,6 +518,11 @@ def message_seeds():
 
     def receive(how, tag, length):
         return bytes([2, how, tag]) + struct.pack("<H", length)
+
+    def atomic(operation, count, length, flags=FETCHES, at=16):
+        """At the region of the messenger, of elements of eight bytes."""
+        begun = bytes([6, 0, 9, ATOMIC, flags, 3, 0]) + struct.pack("<H", 0)
+        return begun + bytes([0]) + struct.pack("<H", at) + bytes([operation, UINT64, count, length])
 
     wait = lambda units: bytes([0]) + struct.pack("<H", units)
     opened = bytes([5, FULL, 5, PROVEN])  # the first has no proof, and is challenged
@@ -538,6 +544,10 @@ def message_seeds():
     yield "own_unanswered", b"\1" + send(0, 50) + wait(60000) * 3
     yield "injected", b"\1" + opened + send(2, 50) + send(16, 100) + wait(60000)
     yield "unknown", b"\1" + opened + segments((UNKNOWN, 0, 0, 0, 8))
+    yield "atomic", b"\1" + opened + atomic(SUM, 2, 16) + atomic(SWAP_IF_EQUAL, 1, 16, FETCHES | DATA) + wait(60000)
+    yield "atomic_refused", b"\1" + opened + atomic(SUM, 2, 16, at=1999) + atomic(SUM, 2, 15)
+    own = bytes([7, 4, UINT64, SUM, 1]) + bytes([7, 2, 1, 11, 9])
+    yield "own_atomic", b"\1" + opened + own + segments((RESULT, 0, 0, 0, 8), choice=8) + wait(60000) * 3
     yield "cancelled", b"\1" + receive(0, 1, 10) + bytes([3, 0])
 
 
