@@ -8,10 +8,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from test_host_agent import ALICE, need
+from test_host_agent import ALICE, BOB, need
 from tributary.cases import Skip
 from tributary.mpi_cluster import PROVIDER, ROUTES, MpiCluster
-from tributary.mpi_library import OPENMPI, Missing
+from tributary.mpi_library import OPENMPI, Missing, write_remote_shell
 from tributary.network import wait_until
 
 ALONE = True
@@ -101,7 +101,8 @@ def test_when_a_rank_is_killed_all_end_and_the_next_job_is_not_hurt(lab):
 def test_windows_of_open_mpi_are_written_read_and_counted_in(lab):
     cluster = Cluster(lab, 2)
     # Debian's settings leave out what does that by libfabric: RDMA, and atomics.
-    cluster.check(4, "windows", OMPI_MCA_osc="rdma", OMPI_MCA_btl="self,ofi", OMPI_MCA_btl_ofi_provider_include="tributary")
+    cluster.check(4, "windows", OMPI_MCA_osc="rdma", OMPI_MCA_btl="self,ofi",
+                  OMPI_MCA_btl_ofi_provider_include="tributary")  # fmt: skip
     cluster.nothing_left()
 
 
@@ -126,22 +127,61 @@ def test_a_switch_that_restarts_holds_messages_up_and_none_is_lost(lab):
     cluster.nothing_left()
 
 
-def test_programs_of_libfabric(lab):
-    if not shutil.which("fi_info") or not shutil.which("fi_pingpong"):
-        raise Skip("libfabric-bin is not installed: scripts/setup")
-    cluster = Cluster(lab, 2)
-    own = [f"{name}={value}" for name, value in cluster.environment(**cluster.ofi()).items()]
+PING = ("fi_pingpong", "-p", "tributary", "-e", "rdm", "-c", "-I", "100")
 
-    def words(node, *command):
-        return [str(cluster.nodes.hosts.shell), cluster.nodes.name(node), "env", *own, *command]
 
-    shown = subprocess.run(words(0, "fi_info", "-p", "tributary"), capture_output=True, text=True, check=False)
-    assert shown.returncode == 0 and "FI_EP_RDM" in shown.stdout, shown.stdout + shown.stderr
-    ping = ("fi_pingpong", "-p", "tributary", "-e", "rdm", "-c", "-I", "100")
-    for client in (1, 0):  # of another node, and of the same one
-        server = subprocess.Popen(words(0, *ping), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+class Programs:
+    """Of libfabric, on the nodes of a cluster."""
+
+    def __init__(self, lab):
+        if not shutil.which("fi_info") or not shutil.which("fi_pingpong"):
+            raise Skip("libfabric-bin is not installed: scripts/setup")
+        self.cluster = Cluster(lab, 2)
+
+    def words(self, node, *command, shell=None, **variables):
+        own = self.cluster.environment(**self.cluster.ofi(), **variables)
+        shell = shell or self.cluster.nodes.hosts.shell
+        return [str(shell), self.cluster.nodes.name(node), "env", *(f"{k}={v}" for k, v in own.items()), *command]
+
+    def ping(self, client, server_shell=None, **variables):
+        """(exit code and output of the client, those of the server, which is on node 0)"""
+        server = subprocess.Popen(self.words(0, *PING, shell=server_shell), stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)  # fmt: skip
         time.sleep(1)
-        asked = subprocess.run(words(client, *ping, cluster.nodes.name(0)), capture_output=True, text=True, timeout=60,
-                               check=False)  # fmt: skip
-        said, _ = server.communicate(timeout=30)
-        assert asked.returncode == 0 and server.returncode == 0, f"{asked.stdout}{asked.stderr}\n{said}"
+        words = self.words(client, *PING, self.cluster.nodes.name(0), **variables)
+        asked = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+        try:
+            said, _ = server.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            said, _ = server.communicate()
+        return (asked.returncode, asked.stdout), (server.returncode, said)
+
+
+def test_programs_of_libfabric(lab):
+    programs = Programs(lab)
+    shown = subprocess.run(programs.words(0, "fi_info", "-p", "tributary"), capture_output=True, text=True, check=False)
+    assert shown.returncode == 0 and "FI_EP_RDM" in shown.stdout, shown.stdout + shown.stderr
+    asked = programs.words(0, "fi_info", "-p", "tributary", "-c", "FI_MULTICAST", FI_LOG_LEVEL="info")
+    refused = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert refused.returncode != 0 and "not this provider: capabilities" in refused.stderr, refused.stderr
+    assert "FI_MULTICAST" in refused.stderr, refused.stderr
+    for client in (1, 0):  # of another node, and of the same one
+        asked, served = programs.ping(client)
+        assert asked[0] == 0 and served[0] == 0, f"{asked}\n{served}"
+
+
+def test_a_program_of_another_user_and_job_is_refused_by_name(lab):
+    programs = Programs(lab)
+    cluster = programs.cluster
+    for agent in cluster.agents:
+        agent.ask(request="add_job", job="another", vni=cluster.job["vni"] + 1, uid=BOB)
+    place = lab.place / "bob"
+    place.mkdir()
+    for name in cluster.nodes.hosts.names:
+        (place / name).symlink_to(lab.place / name)
+    asked, served = programs.ping(0, write_remote_shell(place, user=BOB), FI_LOG_LEVEL="warn")
+    assert asked[0] != 0 and "different jobs" in asked[1], f"{asked}\n{served}"
+    asked, served = programs.ping(0)
+    assert asked[0] == 0 and served[0] == 0, f"{asked}\n{served}"
+    cluster.nothing_left()
