@@ -24,21 +24,18 @@ using configuration::Choice;
 using configuration::integer;
 using configuration::Integer;
 using configuration::Key;
+using configuration::longest_path;
 using configuration::Name;
 using configuration::Text;
 using configuration::text;
+using configuration::texts;
 using configuration::Texts;
 using configuration::Value;
 using std::chrono::milliseconds;
 
-constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
-constexpr std::size_t longest_path = 4095;
 constexpr std::size_t longest_address = 255;
 
 milliseconds millis(const Value& v) { return milliseconds(std::get<std::int64_t>(v)); }
-const std::vector<std::string>& texts(const Value& v) {
-  return std::get<std::vector<std::string>>(v);
-}
 
 const Key<Manager> manager_keys[] = {
     {{.name = "name",
@@ -57,12 +54,7 @@ const Key<Manager> manager_keys[] = {
       .help = "Whether callers without a token may look at the whole fabric, with the groups, "
               "trees, events and faults of all jobs, as the view in the browser shows it."},
      [](Manager& m, const Value& v) { m.open_view = std::get<bool>(v); }},
-    {{.name = "log_level",
-      .type = Choice{log_levels},
-      .fallback = "\"info\"",
-      .change = configuration::Change::live,
-      .help = "Lowest level of messages that are logged to standard error."},
-     [](Manager& m, const Value& v) { m.log_level = text(v); }},
+    {configuration::log_level_spec, [](Manager& m, const Value& v) { m.log_level = text(v); }},
 };
 
 const Key<Rest> rest_keys[] = {
@@ -528,15 +520,9 @@ Config parse_text(std::string_view content, const std::string& file) {
   const toml::table root = configuration::parse_toml(content, file);
   const configuration::Schema schema = manager_schema();
   configuration::check_top_level(root, schema, findings);
-  const toml::table empty;
   const auto read = [&](Section section, auto& target) {
-    const configuration::SectionSpec& spec = schema[section];
-    const auto tables = configuration::tables_of(root, spec.path, spec, findings);
-    configuration::SectionReader reader(tables.empty() ? empty : *tables.front(), schema, spec,
-                                        findings);
-    reader.read_into(target);
-    reader.write_to(result.document, std::string(spec.path));
-    return reader;
+    return configuration::read_section(root, schema, schema[section], target, result.document,
+                                       findings);
   };
   read(manager, result.manager);
   const auto of_rest = read(rest, result.rest);
@@ -598,12 +584,7 @@ Config parse_file(const std::string& path) {
 
 std::vector<std::string> take_over(Config& running, const Config& wanted) {
   std::vector<std::string> left_alone =
-      configuration::restart_differences(running.document, wanted.document);
-  for (const auto& [name, setting] : wanted.document) {
-    if (setting.change == configuration::Change::live) {
-      running.document[name] = setting;
-    }
-  }
+      configuration::take_over_live(running.document, wanted.document);
   running.manager.log_level = wanted.manager.log_level;
   const Groups before = std::exchange(running.groups, wanted.groups);
   running.routes = wanted.routes;

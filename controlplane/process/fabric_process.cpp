@@ -7,6 +7,7 @@
 #include "lib/configuration/read_file.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/net/stop_signal.hpp"
 #include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
@@ -240,36 +241,28 @@ void FabricProcess::reload() {
 }
 
 asio::awaitable<void> FabricProcess::wait_for_signals() {
-  for (;;) {
-    const auto [error, signal] = co_await signals_.async_wait(as_result);
-    if (error) {
-      co_return;
-    }
-    if (signal == SIGHUP) {
-      reload();
-      continue;
-    }
-    spdlog::info("signal {}: stopping; switches keep what they have",
-                 signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    static_cast<void>(service::notify_service_manager("STOPPING=1"));
-    rest_.stop();
-    while (rest_.connection_count() > 0) {
-      deadline_.expires_after(std::chrono::milliseconds(10));
-      co_await deadline_.async_wait(as_result);
-      manager_.reconcile();
-    }
-    channels_.stop();
-    asio::post(store_thread_, [this, waits = manager_.what_waits()] {
-      try {
-        store_.apply(waits);
-      } catch (const store::StoreError& e) {
-        spdlog::error("the last changes are not stored: {}", e.what());
-      }
-    });
-    store_thread_.join();
-    context_.stop();
+  const std::string_view signal = co_await net::stop_signal(signals_, [this] { reload(); });
+  if (signal.empty()) {
     co_return;
   }
+  spdlog::info("signal {}: stopping; switches keep what they have", signal);
+  static_cast<void>(service::notify_service_manager("STOPPING=1"));
+  rest_.stop();
+  while (rest_.connection_count() > 0) {
+    deadline_.expires_after(std::chrono::milliseconds(10));
+    co_await deadline_.async_wait(as_result);
+    manager_.reconcile();
+  }
+  channels_.stop();
+  asio::post(store_thread_, [this, waits = manager_.what_waits()] {
+    try {
+      store_.apply(waits);
+    } catch (const store::StoreError& e) {
+      spdlog::error("the last changes are not stored: {}", e.what());
+    }
+  });
+  store_thread_.join();
+  context_.stop();
 }
 
 asio::awaitable<void> FabricProcess::watch_store() {

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::string_view poll_names[] = {"adaptive", "busy"};
 constexpr std::string_view hugepage_names[] = {"auto", "never", "require"};
-constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
 
 using std::chrono::microseconds;
 
@@ -125,13 +124,7 @@ const Key<Process> process_keys[] = {
               "false: frames of LLDP are foreign ones."},
      // parse.cpp copies it to the ports.
      [](Process& p, const Value& v) { p.lldp = std::get<bool>(v); }},
-    {{.name = "log_level",
-      .type = Choice{log_levels},
-      .fallback = "\"info\"",
-      .sample = "",
-      .change = Change::live,
-      .help = "Lowest level of messages that are logged to standard error."},
-     [](Process& p, const Value& v) { p.log_level = text(v); }},
+    {configuration::log_level_spec, [](Process& p, const Value& v) { p.log_level = text(v); }},
 };
 
 const Key<Manager> manager_keys[] = {

@@ -2,6 +2,7 @@
 
 #include "dataplane/management/capture_stream.hpp"
 #include "lib/net/as_result.hpp"
+#include "lib/net/serve_each.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -9,7 +10,6 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include <utility>
 #include <variant>
@@ -25,8 +25,6 @@ using boost::system::error_code;
 /// Errors are returned as values: a client that disconnects is not exceptional.
 using net::as_result;
 
-constexpr std::chrono::milliseconds accept_pause{100};
-
 } // namespace
 
 class ControlServer::Impl : public std::enable_shared_from_this<ControlServer::Impl> {
@@ -36,8 +34,12 @@ public:
         inspector_(inspector) {}
 
   void start() {
-    asio::co_spawn(
-        context_, [self = shared_from_this()] { return self->accept(); }, asio::detached);
+    asio::co_spawn(context_,
+                   net::serve_each(acceptor_,
+                                   [self = shared_from_this()](stream_protocol::socket client) {
+                                     return self->serve(std::move(client));
+                                   }),
+                   asio::detached);
   }
 
   void stop() {
@@ -66,27 +68,6 @@ private:
     Impl& server_;
     stream_protocol::socket& client_;
   };
-
-  asio::awaitable<void> accept() {
-    while (!stopped_) {
-      auto [error, client] = co_await acceptor_.async_accept(as_result);
-      if (stopped_) {
-        co_return;
-      }
-      if (error) {
-        // Most likely out of descriptors: existing connections come first.
-        asio::steady_timer pause(context_, accept_pause);
-        co_await pause.async_wait(as_result);
-        continue;
-      }
-      asio::co_spawn(
-          context_,
-          [self = shared_from_this(), socket = std::move(client)]() mutable {
-            return self->serve(std::move(socket));
-          },
-          asio::detached);
-    }
-  }
 
   asio::awaitable<void> serve(stream_protocol::socket client) {
     const Registration registration(*this, client);
@@ -171,10 +152,7 @@ private:
     co_return co_await send(client, asio::buffer(text));
   }
   asio::awaitable<bool> send(stream_protocol::socket& client, asio::const_buffer bytes) {
-    asio::steady_timer time_limit(context_, client_timeout);
-    const auto sent =
-        co_await (asio::async_write(client, bytes, as_result) || time_limit.async_wait(as_result));
-    co_return sent.index() == 0 && !std::get<0>(std::get<0>(sent));
+    co_return co_await net::write_within(client_timeout, client, bytes);
   }
 
   asio::io_context& context_;

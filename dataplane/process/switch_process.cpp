@@ -8,6 +8,7 @@
 #include "dataplane/process/link_settings.hpp"
 #include "dataplane/process/machine.hpp"
 #include "lib/net/as_result.hpp"
+#include "lib/net/stop_signal.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -131,30 +132,26 @@ void SwitchProcess::run() {
 }
 
 asio::awaitable<void> SwitchProcess::wait_for_signals() {
-  while (!stopping_) {
-    const auto [error, signal] = co_await signals_.async_wait(as_result);
-    if (error) {
-      co_return;
+  const std::string_view signal = co_await net::stop_signal(signals_, [this] {
+    try {
+      static_cast<void>(reload());
+    } catch (const management::RequestError&) {
+      // The error is logged; the switch keeps its configuration.
     }
-    if (signal == SIGHUP) {
-      try {
-        static_cast<void>(reload());
-      } catch (const management::RequestError&) {
-        // The error is logged; the switch keeps its configuration.
-      }
-      continue;
-    }
-    spdlog::info("signal {}: draining", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    static_cast<void>(service::notify_service_manager("STOPPING=1"));
-    stopping_ = true;
-    monitor_timer_.cancel();
-    link_events_.cancel();
-    driver_events_.cancel();
-    agents_.stop();
-    server_->stop();
-    if (metrics_) {
-      metrics_->stop();
-    }
+  });
+  if (signal.empty()) {
+    co_return;
+  }
+  spdlog::info("signal {}: draining", signal);
+  static_cast<void>(service::notify_service_manager("STOPPING=1"));
+  stopping_ = true;
+  monitor_timer_.cancel();
+  link_events_.cancel();
+  driver_events_.cancel();
+  agents_.stop();
+  server_->stop();
+  if (metrics_) {
+    metrics_->stop();
   }
 }
 

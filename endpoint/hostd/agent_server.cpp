@@ -3,6 +3,7 @@
 #include "endpoint/agent/messages.hpp"
 #include "endpoint/hostd/peer.hpp"
 #include "lib/net/as_result.hpp"
+#include "lib/net/serve_each.hpp"
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -12,7 +13,6 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,8 +32,6 @@ using asio::local::stream_protocol;
 using namespace asio::experimental::awaitable_operators;
 using boost::system::error_code;
 using net::as_result;
-
-constexpr std::chrono::milliseconds accept_pause{100};
 
 /// Sends the beginning of the text together with the descriptors; how many bytes, or -1.
 ssize_t send_with(int socket, std::string_view text,
@@ -72,8 +70,12 @@ public:
       : context_(context), acceptor_(context, stream_protocol(), descriptor), service_(service) {}
 
   void start() {
-    asio::co_spawn(
-        context_, [self = shared_from_this()] { return self->accept(); }, asio::detached);
+    asio::co_spawn(context_,
+                   net::serve_each(acceptor_,
+                                   [self = shared_from_this()](stream_protocol::socket client) {
+                                     return self->serve(std::move(client));
+                                   }),
+                   asio::detached);
   }
 
   void stop() {
@@ -127,27 +129,6 @@ private:
   [[nodiscard]] std::size_t of_root() const {
     const auto found = of_user_.find(root);
     return found == of_user_.end() ? 0 : found->second;
-  }
-
-  asio::awaitable<void> accept() {
-    while (!stopped_) {
-      auto [error, client] = co_await acceptor_.async_accept(as_result);
-      if (stopped_) {
-        co_return;
-      }
-      if (error) {
-        // Most likely out of descriptors: existing connections come first.
-        asio::steady_timer pause(context_, accept_pause);
-        co_await pause.async_wait(as_result);
-        continue;
-      }
-      asio::co_spawn(
-          context_,
-          [self = shared_from_this(), socket = std::move(client)]() mutable {
-            return self->serve(std::move(socket));
-          },
-          asio::detached);
-    }
   }
 
   asio::awaitable<void> serve(stream_protocol::socket client) {
@@ -214,12 +195,8 @@ private:
       sent = n < 0 ? 0 : static_cast<std::size_t>(n);
       reply.descriptors.clear();
     }
-    asio::steady_timer limit(context_, timeout);
-    const auto written = co_await (
-        asio::async_write(client, asio::buffer(reply.line.data() + sent, reply.line.size() - sent),
-                          as_result) ||
-        limit.async_wait(as_result));
-    co_return written.index() == 0 && !std::get<0>(std::get<0>(written));
+    co_return co_await net::write_within(
+        timeout, client, asio::buffer(reply.line.data() + sent, reply.line.size() - sent));
   }
 
   asio::io_context& context_;

@@ -17,27 +17,22 @@ namespace tributary::hostd {
 namespace {
 
 using configuration::Change;
-using configuration::Choice;
 using configuration::Integer;
 using configuration::integer;
 using configuration::Integers;
 using configuration::Key;
+using configuration::longest_path;
 using configuration::Name;
 using configuration::text;
 using configuration::Text;
+using configuration::texts;
 using configuration::Texts;
 using configuration::Value;
 
-constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
-constexpr std::size_t longest_path = 4095;
 constexpr std::size_t longest_socket_path = 107;
 constexpr std::size_t longest_interface = 15;
 constexpr std::size_t longest_account = 63;
 constexpr std::size_t most_accounts = 256;
-
-const std::vector<std::string>& texts(const Value& v) {
-  return std::get<std::vector<std::string>>(v);
-}
 
 const Key<Agent> agent_keys[] = {
     {{.name = "interface",
@@ -90,12 +85,7 @@ const Key<Agent> agent_keys[] = {
       .fallback = "\"nft\"",
       .help = "The program nft (package nftables): a path, or a name in PATH."},
      [](Agent& a, const Value& v) { a.nft = text(v); }},
-    {{.name = "log_level",
-      .type = Choice{log_levels},
-      .fallback = "\"info\"",
-      .change = Change::live,
-      .help = "Lowest level of messages that are logged to standard error."},
-     [](Agent& a, const Value& v) { a.log_level = text(v); }},
+    {configuration::log_level_spec, [](Agent& a, const Value& v) { a.log_level = text(v); }},
 };
 
 const Key<LimitKeys> limit_keys[] = {
@@ -225,15 +215,9 @@ Config parse_text(std::string_view content, const std::string& file) {
   const toml::table root = configuration::parse_toml(content, file);
   const configuration::Schema schema = host_schema();
   configuration::check_top_level(root, schema, findings);
-  const toml::table empty;
   const auto read = [&](Section section, auto& target) {
-    const configuration::SectionSpec& spec = schema[section];
-    const auto tables = configuration::tables_of(root, spec.path, spec, findings);
-    configuration::SectionReader reader(tables.empty() ? empty : *tables.front(), schema, spec,
-                                        findings);
-    reader.read_into(target);
-    reader.write_to(result.document, std::string(spec.path));
-    return reader;
+    return configuration::read_section(root, schema, schema[section], target, result.document,
+                                       findings);
   };
   const auto of_agent = read(agent, result.agent);
   if (result.agent.nid && !wire::is_valid_nid(Nid{*result.agent.nid})) {
@@ -265,12 +249,7 @@ Config parse_file(const std::string& path) {
 
 std::vector<std::string> take_over(Config& running, const Config& wanted) {
   std::vector<std::string> left_alone =
-      configuration::restart_differences(running.document, wanted.document);
-  for (const auto& [name, setting] : wanted.document) {
-    if (setting.change == Change::live) {
-      running.document[name] = setting;
-    }
-  }
+      configuration::take_over_live(running.document, wanted.document);
   running.agent.log_level = wanted.agent.log_level;
   running.agent.administrators = wanted.agent.administrators;
   running.limits = wanted.limits;

@@ -5,6 +5,7 @@
 #include "lib/link/link_error.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
+#include "lib/net/stop_signal.hpp"
 #include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
@@ -482,24 +483,17 @@ void HostProcess::reload() {
 }
 
 asio::awaitable<void> HostProcess::wait_for_signals() {
-  for (;;) {
-    const auto [error, signal] = co_await signals_.async_wait(as_result);
-    if (error) {
-      co_return;
-    }
-    if (signal == SIGHUP) {
-      reload();
-      continue;
-    }
-    spdlog::info("signal {}: stopping; the guard's rules stay in force, and programs keep their "
-                 "sockets",
-                 signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    static_cast<void>(service::notify_service_manager("STOPPING=1"));
-    store();
-    server_->stop();
-    context_.stop();
+  const std::string_view signal = co_await net::stop_signal(signals_, [this] { reload(); });
+  if (signal.empty()) {
     co_return;
   }
+  spdlog::info("signal {}: stopping; the guard's rules stay in force, and programs keep their "
+               "sockets",
+               signal);
+  static_cast<void>(service::notify_service_manager("STOPPING=1"));
+  store();
+  server_->stop();
+  context_.stop();
 }
 
 } // namespace tributary::hostd

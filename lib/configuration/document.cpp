@@ -50,4 +50,14 @@ std::vector<std::string> restart_differences(const Document& running, const Docu
   return differences;
 }
 
+std::vector<std::string> take_over_live(Document& running, const Document& wanted) {
+  std::vector<std::string> left_alone = restart_differences(running, wanted);
+  for (const auto& [name, setting] : wanted) {
+    if (setting.change == Change::live) {
+      running[name] = setting;
+    }
+  }
+  return left_alone;
+}
+
 } // namespace tributary::configuration

@@ -24,4 +24,8 @@ using Document = std::map<std::string, Setting>;
 [[nodiscard]] std::vector<std::string> restart_differences(const Document& running,
                                                            const Document& wanted);
 
+/// Changes the settings of `running` that a running process applies to those of `wanted`. Returns
+/// the differences that only a restart can change, as `restart_differences`.
+[[nodiscard]] std::vector<std::string> take_over_live(Document& running, const Document& wanted);
+
 } // namespace tributary::configuration

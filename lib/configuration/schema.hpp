@@ -147,5 +147,22 @@ template <typename T> T integer(const Value& v) {
   return static_cast<T>(std::get<std::int64_t>(v));
 }
 inline const std::string& text(const Value& v) { return std::get<std::string>(v); }
+inline const std::vector<std::string>& texts(const Value& v) {
+  return std::get<std::vector<std::string>>(v);
+}
+
+// What the files of several programs have.
+
+/// The longest path of a file that the kernel takes.
+inline constexpr std::size_t longest_path = 4095;
+
+inline constexpr std::string_view log_levels[] = {"trace", "debug", "info", "warning", "error"};
+inline constexpr KeySpec log_level_spec{
+    .name = "log_level",
+    .type = Choice{log_levels},
+    .fallback = "\"info\"",
+    .change = Change::live,
+    .help = "Lowest level of messages that are logged to standard error.",
+};
 
 } // namespace tributary::configuration

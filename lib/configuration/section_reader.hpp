@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lib/configuration/document.hpp"
+#include "lib/configuration/file.hpp"
 #include "lib/configuration/findings.hpp"
 #include "lib/configuration/schema.hpp"
 
@@ -64,5 +65,18 @@ private:
   std::vector<std::pair<std::size_t, Value>> values_;
   std::vector<std::pair<std::string_view, int>> lines_;
 };
+
+/// Reads a section that a file has at most once into `target`, and its settings into `document`.
+/// `assign(index, value, target)` is found through the type of the target.
+template <typename Target>
+SectionReader read_section(const toml::table& root, Schema schema, const SectionSpec& section,
+                           Target& target, Document& document, Findings& findings) {
+  const toml::table empty;
+  const auto tables = tables_of(root, section.path, section, findings);
+  SectionReader reader(tables.empty() ? empty : *tables.front(), schema, section, findings);
+  reader.read_into(target);
+  reader.write_to(document, std::string(section.path));
+  return reader;
+}
 
 } // namespace tributary::configuration

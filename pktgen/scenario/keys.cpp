@@ -28,7 +28,6 @@ using configuration::text;
 using configuration::Texts;
 using configuration::Value;
 
-constexpr std::size_t longest_path = 4095;
 constexpr std::int64_t day_ns = 86'400'000'000'000;
 constexpr std::int64_t hour_ns = 3'600'000'000'000;
 constexpr double highest_rate = 1e12;
@@ -561,7 +560,7 @@ const Key<Part> traffic_keys[] = {
      [](Part& p, const Value& v) { p.rdma.clients = integer<std::uint32_t>(v); }},
     // replay
     {{.name = "file",
-      .type = Text{longest_path},
+      .type = Text{configuration::longest_path},
       .sample = "\"frames.pcap\"",
       .required = true,
       .help =

@@ -189,7 +189,7 @@ class Fabric:
                 switch.kill()
         if self.manager:
             try:
-                self.manager.stop(10)
+                self.manager.stop(timeout_seconds=10)
             except Exception:
                 self.manager.kill()
 

@@ -17,8 +17,9 @@ from outside import begin, fail, say  # noqa: E402
 from timeline import Episode, Line, timeline  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
 from tributary import isolation  # noqa: E402
+from tributary.daemon import StartFailed  # noqa: E402
 from tributary.network import CommandFailed, wait_until  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+from tributary.switch import Binaries  # noqa: E402
 
 PROGRAMS = (
     "controlplane/process/tributary-fabricd",

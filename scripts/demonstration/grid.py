@@ -163,6 +163,6 @@ class Grid:
                 switch.kill()
         if self.manager:
             try:
-                self.manager.stop(10)
+                self.manager.stop(timeout_seconds=10)
             except subprocess.TimeoutExpired:
                 self.manager.kill()

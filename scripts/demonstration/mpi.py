@@ -16,10 +16,11 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 from outside import begin, fail, say  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
 from tributary import isolation  # noqa: E402
+from tributary.daemon import StartFailed  # noqa: E402
 from tributary.mpi_cluster import PROVIDER, ROUTES, MpiCluster, Stand  # noqa: E402
 from tributary.mpi_library import OPENMPI, PROGRAMS as MPI_PROGRAMS, Missing  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+from tributary.switch import Binaries  # noqa: E402
 
 PI = MPI_PROGRAMS / "pi.c"
 USER = 1000  # whose ranks they are: an ordinary user's, who need not be known to this machine

@@ -17,8 +17,9 @@ from pair import DIRECTIONS, Pair  # noqa: E402
 from transfer import Failed, Transfer  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
 from tributary import isolation  # noqa: E402
+from tributary.daemon import StartFailed  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+from tributary.switch import Binaries  # noqa: E402
 
 PROGRAMS = (
     "dataplane/tributary-switch",

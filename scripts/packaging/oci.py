@@ -355,7 +355,7 @@ def _unpack_member(tar, member, folder, modes):
     elif member.islnk():
         linked = _within(folder, member.linkname)
         if linked == path or not os.path.lexists(linked) or (linked.is_dir() and not linked.is_symlink()):
-            raise OciError(f"a layer has {member.name}, a link to {member.linkname}, which is no file that came before it")
+            raise OciError(f"a layer has {member.name}, a link to {member.linkname}, but no such file came before it")
         _remove(path)
         os.link(linked, path, follow_symlinks=False)
     elif member.isreg():

@@ -6,16 +6,14 @@
     agent.stop()                                                  SIGTERM; the exit code
 """
 
-import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 from pathlib import Path
 
-from tributary.network import wait_until
-from tributary.switch import StartFailed, section_text
+from tributary.daemon import Daemon
+from tributary.switch import section_text
 
 
 class Refused(Exception):
@@ -26,7 +24,7 @@ class Refused(Exception):
         self.reason = answer.get("reason")
 
 
-class HostAgent:
+class HostAgent(Daemon):
     def __init__(self, binaries, place, namespace, services=(), limits=None, prefix=(), **agent):
         """Its files are in `place`. `prefix` is put before the command (setpriv, say); `agent` are keys of [agent]."""
         place = Path(place)
@@ -47,20 +45,10 @@ class HostAgent:
         return {**os.environ, "TRIBUTARY_HOST_AGENT": str(self.socket)}
 
     def start(self):
-        with self.log.open("ab") as log:
-            self.child = subprocess.Popen(
-                ["ip", "netns", "exec", self.namespace, *self.prefix, str(self.binaries.hostd), "--config", str(self.file)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            )
-        try:
-            wait_until(self._answers, "the host agent answers", 60)
-        except TimeoutError as late:
-            self.kill()
-            raise StartFailed(f"{late}\n{self.log_text()}") from None
+        enter = ["ip", "netns", "exec", self.namespace, *self.prefix]
+        self.run([*enter, str(self.binaries.hostd), "--config", str(self.file)], "the host agent answers")
 
     def _answers(self):
-        if self.child.poll() is not None:
-            raise StartFailed(f"it ended with exit code {self.child.returncode}:\n{self.log_text()}")
         try:
             return self.ask(request="show") is not None
         except OSError:
@@ -88,15 +76,3 @@ class HostAgent:
     def guard(self):
         """Frames by counter."""
         return {name: count["packets"] for name, count in self.ask(request="show")["guard"].items()}
-
-    def log_text(self):
-        return self.log.read_text(encoding="utf-8", errors="replace")
-
-    def stop(self, number=signal.SIGTERM):
-        with contextlib.suppress(ProcessLookupError):
-            self.child.send_signal(number)
-        return self.child.wait(30)
-
-    def kill(self):
-        if self.child.poll() is None:
-            self.stop(signal.SIGKILL)

@@ -10,13 +10,12 @@
 import contextlib
 import http.client
 import json
-import signal
 import socket
 import subprocess
 from pathlib import Path
 
-from tributary.network import wait_until
-from tributary.switch import StartFailed, section_text
+from tributary.daemon import Daemon, StartFailed
+from tributary.switch import section_text
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -30,7 +29,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-class Manager:
+class Manager(Daemon):
     def __init__(self, binaries, place, name="fabricd", **sections):
         """Starts a manager and waits until it answers. `sections` add to its configuration, by table."""
         place = Path(place)
@@ -54,20 +53,9 @@ class Manager:
         self.start()
 
     def start(self):
-        with self.log.open("ab") as log:
-            self.child = subprocess.Popen(
-                [str(self.binaries.fabricd), "--config", str(self.file)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            )
-        try:
-            wait_until(self._answers, "the manager answers", 60)
-        except TimeoutError as late:
-            self.kill()
-            raise StartFailed(f"{late}\n{self.log_text()}") from None
+        self.run([str(self.binaries.fabricd), "--config", str(self.file)], "the manager answers")
 
     def _answers(self):
-        if self.child.poll() is not None:
-            raise StartFailed(f"it ended with exit code {self.child.returncode}:\n{self.log_text()}")
         try:
             return self.get("/healthz")[0] == 200
         except OSError:
@@ -132,19 +120,3 @@ class Manager:
             raise RuntimeError(f"tributaryctl fabric {' '.join(arguments)}: exit code {done.returncode}\n"
                                f"{done.stdout}{done.stderr}")
         return done.stdout
-
-    def log_text(self):
-        return self.log.read_text(encoding="utf-8", errors="replace")
-
-    def alive(self):
-        return self.child.poll() is None
-
-    def stop(self, timeout_seconds=30):
-        if self.alive():
-            self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(timeout_seconds)
-
-    def kill(self):
-        if self.alive():
-            self.child.kill()
-        return self.child.wait(30)

@@ -11,13 +11,12 @@
 
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
 from pathlib import Path
 
-from tributary.network import wait_until
+from tributary.daemon import Daemon
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
@@ -126,11 +125,7 @@ class Binaries:
         self.event_rank = build / "tests" / "launch" / "event-rank"
 
 
-class StartFailed(Exception):
-    """The text is the switch's output."""
-
-
-class Switch:
+class Switch(Daemon):
     def __init__(self, binaries, config, place, name="switch", namespace=None, prefix=()):
         """Starts a switch and waits until its control socket answers.
 
@@ -142,23 +137,12 @@ class Switch:
         self.log = Path(place) / f"{name}.log"
         self.config.write(self.file)
         self.socket = config.process["control_socket"]
-        self.killed = False
         Path(self.socket).parent.mkdir(parents=True, exist_ok=True)
         enter = ["ip", "netns", "exec", namespace] if namespace else []
-        with self.log.open("wb") as log:
-            self.child = subprocess.Popen(
-                [*enter, *prefix, str(binaries.switch), "--config", str(self.file)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            )
-        try:
-            wait_until(self._ready, f"{name} opens its control socket", 60)
-        except TimeoutError as late:
-            self.kill()
-            raise StartFailed(f"{late}\n{self.log_text()}") from None
+        command = [*enter, *prefix, str(binaries.switch), "--config", str(self.file)]
+        self.run(command, f"{name} opens its control socket", log_mode="wb")
 
-    def _ready(self):
-        if self.child.poll() is not None:
-            raise StartFailed(f"it ended with exit code {self.child.returncode}:\n{self.log_text()}")
+    def _answers(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             if probe.connect_ex(self.socket):
                 return False
@@ -170,9 +154,6 @@ class Switch:
             with contextlib.suppress(ConnectionResetError):
                 return probe.recv(1) == b""
             return True
-
-    def log_text(self):
-        return self.log.read_text(encoding="utf-8", errors="replace")
 
     def ctl_raw(self, *arguments):
         """Runs tributaryctl: (exit code, standard output, standard error)."""
@@ -191,18 +172,3 @@ class Switch:
     def reload(self):
         self.config.write(self.file)
         self.child.send_signal(signal.SIGHUP)
-
-    def alive(self):
-        return self.child.poll() is None
-
-    def stop(self, timeout_seconds=30):
-        """SIGTERM, as a service manager does; the exit code."""
-        if self.alive():
-            self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(timeout_seconds)
-
-    def kill(self):
-        if self.alive():
-            self.killed = True
-            os.kill(self.child.pid, signal.SIGKILL)
-        return self.child.wait(30)

@@ -13,10 +13,11 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / "scripts")]
 
 from tributary import isolation  # noqa: E402
+from tributary.daemon import StartFailed  # noqa: E402
 from tributary.mpi_cluster import ROUTES, MpiCluster, Stand  # noqa: E402
 from tributary.mpi_library import OPENMPI, Missing  # noqa: E402
 from tributary.network import CommandFailed  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+from tributary.switch import Binaries  # noqa: E402
 
 USER = 61841  # whose ranks send by libfabric: their sockets come from the host agents
 CALLS = re.compile(r"(\d+) of (\d+) calls of \d+ ranks were reduced in the network(.*)")

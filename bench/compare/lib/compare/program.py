@@ -23,7 +23,7 @@ from pathlib import Path
 
 from compare import hugepages, machine, places, preparing
 from tributary import isolation
-from tributary.switch import StartFailed
+from tributary.daemon import StartFailed
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_MISSED = 0, 1, 2, 3
 
