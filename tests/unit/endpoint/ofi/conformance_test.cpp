@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace tributary::ofi::test {
@@ -442,6 +443,76 @@ TEST_F(Conformance, Atomics) {
   });
   EXPECT_EQ(a->wait_error(a->sends).err, FI_EACCES) << "beyond the region";
   EXPECT_EQ(fi_close(&mr->fid), 0);
+}
+
+TEST_F(Conformance, ThreadsSendAtOnce) {
+  open();
+  constexpr std::size_t threads = 4;
+  constexpr std::uint32_t each = 200;
+  std::vector<std::thread> senders;
+  for (std::size_t n = 0; n < threads; ++n) {
+    senders.emplace_back([&, n] {
+      for (std::uint32_t i = 0; i < each; ++i) {
+        a->begin([&] { return fi_tinject(a->ep, &i, sizeof i, to_b, n); });
+      }
+    });
+  }
+  std::array<std::uint32_t, threads> next{};
+  for (std::size_t i = 0; i < threads * each; ++i) {
+    std::uint32_t number = 0;
+    b->begin([&] {
+      return fi_trecv(b->ep, &number, sizeof number, nullptr, FI_ADDR_UNSPEC, 0, ~0ULL, nullptr);
+    });
+    const std::uint64_t tag = b->wait(b->receives).tag;
+    ASSERT_LT(tag, threads);
+    EXPECT_EQ(number, next[tag]++) << "those of a thread are in order";
+  }
+  for (std::thread& sender : senders) {
+    sender.join();
+  }
+}
+
+TEST_F(Conformance, WithoutAThreadCallsMakeProgress) {
+  ::setenv("TRIBUTARY_OFI_PROGRESS", "caller", 1);
+  Info h = hints(FI_TAGGED);
+  const Info there = info_for(h);
+  ASSERT_NE(there, nullptr);
+  EXPECT_EQ(there->domain_attr->data_progress, FI_PROGRESS_MANUAL);
+  EXPECT_EQ(there->domain_attr->threading, FI_THREAD_DOMAIN);
+  h->domain_attr->data_progress = FI_PROGRESS_AUTO;
+  EXPECT_EQ(info_for(h), nullptr);
+  h->domain_attr->data_progress = FI_PROGRESS_UNSPEC;
+  h->domain_attr->threading = FI_THREAD_SAFE;
+  EXPECT_EQ(info_for(h), nullptr);
+  open();
+  for (const std::size_t length : {10, 100'000}) {
+    const Bytes data = numbered(length);
+    Bytes memory(length);
+    bool sent = false;
+    bool received = false;
+    receive(memory, 1);
+    ssize_t code = -FI_EAGAIN;
+    for (int i = 0; i < 1'000'000 && !(sent && received); ++i) {
+      if (code == -FI_EAGAIN) {
+        code = fi_tsend(a->ep, data.data(), length, nullptr, to_b, 1, nullptr);
+      }
+      fi_cq_tagged_entry entry{};
+      sent = sent || fi_cq_read(a->sends, &entry, 1) == 1;
+      received = received || fi_cq_read(b->receives, &entry, 1) == 1;
+    }
+    EXPECT_TRUE(sent && received) << length;
+    EXPECT_EQ(memory, data);
+  }
+  ::unsetenv("TRIBUTARY_OFI_PROGRESS");
+}
+
+TEST_F(Conformance, WhatAnEndPointUsesStays) {
+  open();
+  EXPECT_EQ(fi_close(&a->sends->fid), -FI_EBUSY);
+  EXPECT_EQ(fi_close(&a->av->fid), -FI_EBUSY);
+  EXPECT_EQ(fi_close(&a->domain->fid), -FI_EBUSY);
+  send(numbered(10), 1);
+  a->wait(a->sends);
 }
 
 TEST_F(Conformance, AddressesOfOthersAreRefused) {
