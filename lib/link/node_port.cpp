@@ -237,28 +237,42 @@ std::size_t NodePort::replenish(std::span<Slot> slots) {
 
 std::size_t NodePort::transmit(std::span<Slot> slots) {
   std::size_t sent = 0;
-  for (const Slot& slot : slots) {
-    const std::byte* const packet = slot.data + wire::ethernet_header_bytes;
-    const bool has_address = slot.length >= wire::ethernet_header_bytes + wire::fabric_header_bytes;
-    const wire::FabricAddress to = has_address ? wire::dfa_of(packet) : wire::FabricAddress{};
-    if (has_address && !to.is_multicast() && to.nid() == own_.nid) {
-      if (!send_on_host(to.end_point().number, {slot.data, slot.length})) {
-        break;
-      }
-    } else {
-      std::byte* const room = wire_->room();
-      if (room == nullptr) {
-        break;
-      }
-      std::memcpy(room, slot.data, slot.length);
-      wire_->push(slot.length);
+  try {
+    while (sent < slots.size() && pass_on(slots[sent])) {
+      ++sent;
     }
-    free_.push_back(slot.data);
-    ++sent;
+    wire_->flush();
+  } catch (const LinkError&) {
+    if (sent == 0) {
+      throw;
+    }
+    // Those before it are the receivers' or the wire's; the next call meets the same error.
   }
-  wire_->flush();
+  for (const Slot& slot : slots.first(sent)) {
+    free_.push_back(slot.data);
+  }
   held_ = wire_->pending();
   return sent;
+}
+
+bool NodePort::pass_on(const Slot& slot) {
+  const std::byte* const packet = slot.data + wire::ethernet_header_bytes;
+  const bool has_address = slot.length >= wire::ethernet_header_bytes + wire::fabric_header_bytes;
+  const wire::FabricAddress to = has_address ? wire::dfa_of(packet) : wire::FabricAddress{};
+  if (has_address && !to.is_multicast() && to.nid() == own_.nid) {
+    return send_on_host(to.end_point().number, {slot.data, slot.length});
+  }
+  std::byte* const room = wire_->room();
+  if (room == nullptr) {
+    return false;
+  }
+  std::memcpy(room, slot.data, slot.length);
+  try {
+    wire_->push(slot.length);
+  } catch (const LinkError&) {
+    // The wire has the frame, and the next call meets the same error.
+  }
+  return true;
 }
 
 bool NodePort::send_on_host(std::uint16_t number, std::span<const std::byte> frame) {

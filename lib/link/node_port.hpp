@@ -68,6 +68,8 @@ private:
   std::size_t replenish(std::span<Slot> slots) override;
   std::size_t take(std::span<FrameView> views) override;
 
+  /// To a program of this host, or to the wire; false if there is no room.
+  [[nodiscard]] bool pass_on(const Slot& slot);
   /// Whether the frame has left, or was dropped: not while the receiver is full.
   [[nodiscard]] bool send_on_host(std::uint16_t number, std::span<const std::byte> frame);
   void connect(std::uint16_t number, Receiver& receiver);

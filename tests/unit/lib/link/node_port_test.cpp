@@ -1,4 +1,5 @@
 // Programs of one host through shared memory, and the wire beside it.
+#include "lib/link/link_error.hpp"
 #include "lib/link/memory_port.hpp"
 #include "lib/link/node_port.hpp"
 #include "lib/link/wait.hpp"
@@ -27,10 +28,11 @@ constexpr Nid other_nid{0x34};
 constexpr Vni of_job{0x0400};
 constexpr std::uint32_t frame_bytes = 200;
 
-/// Keeps what was sent, and gives nothing.
+/// Keeps what was sent, and gives nothing. It throws while `fails`.
 class FarEnd final : public Port {
 public:
-  explicit FarEnd(std::vector<std::uint32_t>& sent) : sent_(&sent), memory_(64 * frame_bytes) {
+  FarEnd(std::vector<std::uint32_t>& sent, const bool& fails)
+      : sent_(&sent), fails_(&fails), memory_(64 * frame_bytes) {
     for (std::size_t i = 0; i < 64; ++i) {
       free_.push_back(&memory_[i * frame_bytes]);
     }
@@ -41,6 +43,9 @@ public:
 
 private:
   std::size_t transmit(std::span<Slot> slots) override {
+    if (*fails_) {
+      throw LinkError(LinkError::Kind::interface_down, "it is down");
+    }
     for (const Slot& slot : slots) {
       sent_->push_back(wire::load_be<std::uint32_t>(slot.data + 60));
       free_.push_back(slot.data);
@@ -58,6 +63,7 @@ private:
   std::size_t take(std::span<FrameView>) override { return 0; }
 
   std::vector<std::uint32_t>* sent_;
+  const bool* fails_;
   std::vector<std::byte> memory_;
   std::vector<std::byte*> free_;
 };
@@ -65,8 +71,8 @@ private:
 class NodePortTest : public testing::Test {
 protected:
   [[nodiscard]] std::unique_ptr<NodePort> program(std::uint16_t number) {
-    return std::make_unique<NodePort>(std::make_unique<FarEnd>(by_wire), EndPoint(own_nid, number),
-                                      of_job, interface);
+    return std::make_unique<NodePort>(std::make_unique<FarEnd>(by_wire, fails),
+                                      EndPoint(own_nid, number), of_job, interface);
   }
   /// False if the port takes no more.
   static bool send(Port& port, EndPoint to, std::uint32_t content) {
@@ -100,6 +106,7 @@ protected:
 
   std::string interface = fmt::format("test{}", ::getpid());
   std::vector<std::uint32_t> by_wire;
+  bool fails = false;
 };
 
 TEST_F(NodePortTest, FramesOfTheHostDoNotUseTheWireAndOthersDo) {
@@ -112,6 +119,28 @@ TEST_F(NodePortTest, FramesOfTheHostDoNotUseTheWireAndOthersDo) {
   EXPECT_EQ(by_wire, (std::vector<std::uint32_t>{1, 3, 5, 7, 9}));
   EXPECT_TRUE(send(*b, {own_nid, 1}, 77));
   EXPECT_EQ(received(*a), (std::vector<std::uint32_t>{77}));
+}
+
+TEST_F(NodePortTest, WhatAWireThatIsDownHasNotTakenLeavesOnceWhenItIsUp) {
+  const auto a = program(1);
+  fails = true;
+  std::vector<std::uint32_t> all;
+  std::size_t refused = 0;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    all.push_back(i);
+    try {
+      EXPECT_TRUE(send(*a, EndPoint(other_nid, 2), i));
+    } catch (const LinkError&) {
+      ++refused; // it stays in the burst
+    }
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_THROW(a->flush(), LinkError);
+  EXPECT_TRUE(by_wire.empty());
+  fails = false;
+  a->flush();
+  EXPECT_EQ(by_wire, all);
+  EXPECT_EQ(a->pending(), 0U);
 }
 
 TEST_F(NodePortTest, AProgramReachesItself) {
