@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <list>
 #include <utility>
 #include <vector>
@@ -127,8 +128,9 @@ std::vector<std::byte> numbered(std::size_t count) {
 
 TEST(Unexpected, KeepsDataOfEveryLengthInParts) {
   Unexpected unexpected(4, 100, 1);
-  for (const std::size_t length : {0, 1, 251, 252, 253, 504, 505, 5'000}) {
-    for (const std::size_t part : {1, 100, 252, 1'000}) {
+  for (const std::size_t length :
+       std::initializer_list<std::size_t>{0, 1, 251, 252, 253, 504, 505, 5'000}) {
+    for (const std::size_t part : std::initializer_list<std::size_t>{1, 100, 252, 1'000}) {
       const auto data = numbered(length);
       ASSERT_TRUE(unexpected.has_share(0, length));
       const std::uint32_t m = unexpected.add(of_session(0));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace {
 using MessengerTest = TwoPrograms;
 
 TEST_F(MessengerTest, MessagesOfEveryLengthArriveExpectedOrNot) {
-  for (const std::size_t length :
-       {0, 1, 951, 952, 953, 983, 984, 985, 1'000, 4'095, 4'096, 4'097, 10'000, 200'000}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{
+           0, 1, 951, 952, 953, 983, 984, 985, 1'000, 4'095, 4'096, 4'097, 10'000, 200'000}) {
     for (const bool expected : {true, false}) {
       const Bytes data = pattern(length);
       Bytes memory(length + 1, std::byte{0xC5});
@@ -97,8 +98,8 @@ TEST_F(MessengerTest, MessagesWithAndWithoutATagAreApart) {
 }
 
 TEST_F(MessengerTest, WhatIsTooLongIsCutAndSaysSo) {
-  for (const std::size_t length : {100, 3'000, 20'000}) {
-    for (const std::size_t room : {0, 1, 99}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{100, 3'000, 20'000}) {
+    for (const std::size_t room : std::initializer_list<std::size_t>{0, 1, 99}) {
       const Bytes data = pattern(length);
       Bytes memory(room + 1, std::byte{0xC5});
       ASSERT_EQ(receive(std::span(memory).first(room), tag(1)), BeginError::none);
@@ -117,7 +118,7 @@ TEST_F(MessengerTest, WhatIsTooLongIsCutAndSaysSo) {
 
 TEST_F(MessengerTest, DataOfTheSenderComesWithTheCompletion) {
   Bytes memory(10);
-  for (const std::size_t length : {5, 10'000}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{5, 10'000}) {
     Bytes room(length);
     ASSERT_EQ(receive(room, tag(9)), BeginError::none);
     const Bytes data = pattern(length);
@@ -196,7 +197,8 @@ TEST_F(MessengerTest, ASilentSendCompletesOnlyIfItFails) {
 
 TEST_F(MessengerTest, PeekSeesAndClaimKeepsForOneReceive) {
   EXPECT_EQ(right->peek(tag(1)).message, Matching::none);
-  for (const std::size_t length : {10, 10'000}) { // short, and to be read
+  for (const std::size_t length :
+       std::initializer_list<std::size_t>{10, 10'000}) { // short, and to be read
     const Bytes a = pattern(length, 1);
     const Bytes b = pattern(length, 2);
     ASSERT_EQ(send(a, 1), BeginError::none);
@@ -225,7 +227,7 @@ TEST_F(MessengerTest, PeekSeesAndClaimKeepsForOneReceive) {
 }
 
 TEST_F(MessengerTest, ADiscardedMessageIsGoneAndItsSenderDone) {
-  for (const std::size_t length : {10, 10'000}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{10, 10'000}) {
     const Bytes data = pattern(length);
     ASSERT_EQ(send(data, 1, 3, true), BeginError::none);
     run_for_a_while();

@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -181,8 +182,8 @@ protected:
     });
   }
   void messages_of_every_length_arrive() {
-    for (const std::size_t length :
-         {0, 1, 8, 1'023, 1'024, 1'025, 1'405, 16'384, 16'385, 1'000'000}) {
+    for (const std::size_t length : std::initializer_list<std::size_t>{
+             0, 1, 8, 1'023, 1'024, 1'025, 1'405, 16'384, 16'385, 1'000'000}) {
       const Bytes data = numbered(length);
       Bytes memory(length + 1, std::byte{0xC5});
       int mark = 0;
@@ -240,7 +241,7 @@ TEST_F(Conformance, ProgramsOfOneHostReachEachOther) {
 TEST_F(Conformance, AProgramReachesItself) {
   a = std::make_unique<Side>("left");
   const fi_addr_t self = a->insert(a->name);
-  for (const std::size_t length : {10, 100'000}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{10, 100'000}) {
     const Bytes data = numbered(length);
     Bytes memory(length);
     a->begin([&] { return fi_trecv(a->ep, memory.data(), length, nullptr, self, 1, 0, nullptr); });
@@ -485,7 +486,7 @@ TEST_F(Conformance, WithoutAThreadCallsMakeProgress) {
   h->domain_attr->threading = FI_THREAD_SAFE;
   EXPECT_EQ(info_for(h), nullptr);
   open();
-  for (const std::size_t length : {10, 100'000}) {
+  for (const std::size_t length : std::initializer_list<std::size_t>{10, 100'000}) {
     const Bytes data = numbered(length);
     Bytes memory(length);
     bool sent = false;
