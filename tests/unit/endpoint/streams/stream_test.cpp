@@ -115,11 +115,11 @@ TEST_F(StreamTest, AnAnswerTravelsWithDataWhereThereIsSome) {
   open();
   const std::uint64_t before =
       left->streams.counters().answers_sent + right->streams.counters().answers_sent;
-  for (int i = 0; i < 50; ++i) { // ping, pong
+  for (std::size_t i = 0; i < 50; ++i) { // ping, pong
     write(*left, right_nid, some_bytes(8, 1));
-    ASSERT_TRUE(runs_until([&] { return right->from(left_nid).size() == 8U * (i + 1U); }));
+    ASSERT_TRUE(runs_until([&] { return right->from(left_nid).size() == 8 * (i + 1); }));
     write(*right, left_nid, some_bytes(8, 1));
-    ASSERT_TRUE(runs_until([&] { return left->from(right_nid).size() == 8U * (i + 1U); }));
+    ASSERT_TRUE(runs_until([&] { return left->from(right_nid).size() == 8 * (i + 1); }));
   }
   EXPECT_LE(left->streams.counters().answers_sent + right->streams.counters().answers_sent,
             before + 1);
