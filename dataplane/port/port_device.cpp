@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
@@ -357,12 +358,24 @@ void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
   const DriverDescriptors before(AF_XDP);
   int error = 0;
   for (std::uint16_t queue = 0; queue < receive_queues_ && error == 0; ++queue) {
-    PoolRecord record(*eal_.pool());
-    error = rte_eth_rx_queue_setup(port_id_, queue, descriptors,
-                                   static_cast<unsigned>(rte_eth_dev_socket_id(port_id_)), nullptr,
-                                   eal_.pool());
+    HeldDpdk taken("AF_XDP: ");
+    const auto set_up = [&] {
+      PoolRecord record(*eal_.pool());
+      error = rte_eth_rx_queue_setup(port_id_, queue, descriptors,
+                                     static_cast<unsigned>(rte_eth_dev_socket_id(port_id_)),
+                                     nullptr, eal_.pool());
+      if (error != 0) {
+        give_back_all(record.kept());
+      }
+      return error == 0;
+    };
+    // The kernel frees the queue of a socket some time after that is closed: one that this process
+    // had a moment ago may still be taken.
+    for (int attempt = 0; !set_up() && on_af_xdp && attempt < 20; ++attempt) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
     if (error != 0) {
-      give_back_all(record.kept());
+      taken.log();
     }
   }
   if (on_af_xdp) {

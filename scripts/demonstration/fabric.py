@@ -16,7 +16,7 @@ namespace; every link is a veth pair, driven through AF_XDP by the switch at its
 
 from tributary.manager import Manager
 from tributary.network import Network, shell, wait_until
-from tributary.switch import Config, Switch
+from tributary.switch import QuickConfig, Switch
 
 HOSTS, LEAVES, SPINES = 16, 4, 2
 HOSTS_PER_LEAF = HOSTS // LEAVES
@@ -88,7 +88,7 @@ class Fabric:
                 # Many processes on few cores: at the default of 10 ms a process that waits for a
                 # core looks dead.
                 manager = {"address": self.manager.switches_address, "link_hello_interval_ms": 200}
-                configs[process] = Config(f"{self.place}/{process}.sock", manager)
+                configs[process] = QuickConfig(f"{self.place}/{process}.sock", manager)
             return configs[process].switch(name)
 
         for leaf in range(LEAVES):

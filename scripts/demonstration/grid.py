@@ -14,7 +14,7 @@ import subprocess
 
 from tributary.manager import Manager
 from tributary.network import Network, shell, wait_until
-from tributary.switch import Config, Switch
+from tributary.switch import QuickConfig, Switch
 
 SIZE = 3
 LEAVES = [f"leaf{row}.{column}" for row in range(SIZE) for column in range(SIZE)]
@@ -67,7 +67,7 @@ class Grid:
     def start_switches(self, **manager):
         """`manager` adds to the keys of [manager] of every switch."""
         for name in [*LEAVES, *ROOTS]:
-            config = Config(f"{self.place}/{name}.sock", {"address": self.manager.switches_address, **manager})
+            config = QuickConfig(f"{self.place}/{name}.sock", {"address": self.manager.switches_address, **manager})
             section = config.switch(name)
             if name in LEAVES:
                 _, nid = self.hosts[f"h{LEAVES.index(name)}"]

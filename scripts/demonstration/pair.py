@@ -8,7 +8,7 @@ switches' configuration, without a manager.
 
 from fabric import host_mac, port_mac
 from tributary.network import Network, shell
-from tributary.switch import Config, Switch
+from tributary.switch import QuickConfig, Switch
 
 NIDS = {"h1": 1, "h2": 2}
 SWITCHES = {"s1": "h1", "s2": "h2"}
@@ -42,7 +42,7 @@ class Pair:
     def start_switches(self, impairment):
         longest = {} if self.mtu <= 1500 else {"longest_frame": self.mtu + 14}
         for switch, host in SWITCHES.items():
-            config = Config(f"{self.place}/{switch}.sock", **longest)
+            config = QuickConfig(f"{self.place}/{switch}.sock", **longest)
             section = config.switch(switch)
             section.port("host", kind=self.kind, interface="host")
             section.port("peer", kind=self.kind, interface="peer")

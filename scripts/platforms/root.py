@@ -175,12 +175,17 @@ def install(tree, place, platform, lists):
     say(f"{platform.name}: packages are installed, {time.monotonic() - started:.0f} s")
 
 
-def ready(tree, platform, lists):
-    """The root of the platform, with packages of these lists; None: as it is. Raises PlatformError."""
+def check(platform):
+    """Raises PlatformError where no root can be entered, whatever it holds."""
     if inside_of := os.environ.get(names.VARIABLE):
         raise PlatformError(f"this runs in the root of {inside_of}, and makes none of {platform.name} in it")
     if os.geteuid() != 0:
         raise PlatformError(f"{platform.name} is another release than this machine's, and a root needs root: start it with sudo")
+
+
+def ready(tree, platform, lists):
+    """The root of the platform, with packages of these lists; None: as it is. Raises PlatformError."""
+    check(platform)
     place = place_of(tree, platform)
     state = state_of(place, platform)
     if state != COMPLETE:

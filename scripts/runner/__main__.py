@@ -33,6 +33,7 @@ from fuzzing import Fuzzing  # noqa: E402
 from jobs import TIERS, Fuzz, Style, Tests, chosen_tiers  # noqa: E402
 from outcome import FAILED, Case, Outcome  # noqa: E402
 from platforms import names, options as platform_options, root  # noqa: E402
+from roots import Roots  # noqa: E402
 from screen import Screen  # noqa: E402
 
 COMPILED_TIERS = ("headers", "unit", "fabric", "hosts", "docs", "machines")
@@ -88,21 +89,21 @@ class Runner:
     def __init__(self, options):
         self.options = options
         self.seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-        self.builds = [self.build_of(text) for text in dict.fromkeys(options.sanitize or ["none"])]
         self.outcome = Outcome()
         self.screen = Screen(self.outcome, options.verbose)
+        lists = ["--machines"] if "machines" in (options.tier or ()) else []
+        self.roots = Roots(ROOT, None if options.no_setup else lists, self.screen.say)
+        self.builds = [self.build_of(text) for text in dict.fromkeys(options.sanitize or ["none"])]
 
     def build_of(self, text):
-        """The build that an argument of --sanitize names; prepares a root of another release.
-        Raises PlatformError."""
+        """The build that an argument of --sanitize names. Raises PlatformError."""
         kind, _, name = text.partition("@")
         platform = names.named(name) if name else None
         if platform and names.release_in("/")[0] == platform.name:
             platform = None
         if platform:
-            lists = ["--machines"] if "machines" in (self.options.tier or ()) else []
-            root.ready(ROOT, platform, None if self.options.no_setup else lists)
-        return Build(ROOT, RELEASE if kind == "none" else kind, self.options.lean, platform)
+            root.check(platform)
+        return Build(ROOT, RELEASE if kind == "none" else kind, self.options.lean, platform, roots=self.roots)
 
     def jobs(self):
         """In the order in which they run: style, the tiers of each build, the fuzz targets."""
@@ -133,11 +134,16 @@ class Runner:
 
     def run(self):
         self.screen.say(f"seed {self.seed}")
+        for build in self.builds:
+            if build.platform:
+                self.roots.begin(build.platform)
         ahead = None
         jobs = self.jobs()
         for job, following in zip(jobs, [*jobs[1:], None]):
             ready = self.ready(job, ahead)
             ahead = Ahead(following, self.build_progress(following)) if following else None
+            if job.what:
+                self.roots.settle()
             for tier, work in job.parts() if ready else ():
                 self.timed(job.build, tier, work)
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from platforms.root import place_of  # noqa: E402
 RELEASE = "release"
 ADDRESS = "address,undefined"
 PACKAGES = "var/lib/dpkg/status"  # changes when one is installed
+PRECOMPILED = Path(__file__).with_name("precompiled")
 NINJA_STEP = re.compile(r"\[\d+/\d+\] ")
 
 
@@ -44,10 +46,10 @@ class Program:
 
 
 class Build:
-    def __init__(self, root, kind, lean=False, platform=None, environment=os.environ):
+    def __init__(self, root, kind, lean=False, platform=None, environment=os.environ, roots=None):
         """`kind`: release, or sanitizers joined by commas; `lean`: the sanitizer settings that take
-        least time. `platform`: the Platform in whose root, which is ready, it is built and run;
-        None: this system."""
+        least time. `platform`: the Platform in whose root it is built and run; None: this system.
+        `roots`: the Roots, where that root has been begun; without them it is ready."""
         self.root = root
         self.what = kind
         self.lean = lean
@@ -59,6 +61,8 @@ class Build:
             self.directory = root / f"build-{name}" / (RELEASE if kind == RELEASE else instrumented)
         else:
             self.directory = root / ("build" if kind == RELEASE else f"build-{instrumented}")
+        self.platform = platform
+        self._roots = roots
         self._inside = Inside(root, place_of(root, platform), platform) if platform else None
         self._packages = (self._inside.place if self._inside else Path("/")) / PACKAGES
         self.processor_seconds = 0.0  # of building so far
@@ -91,6 +95,8 @@ class Build:
         """Creates the directory, or updates an existing one for changed meson.build files and newly
         installed libraries. `tests`: with tests and benchmarks; an existing directory keeps
         them."""
+        if self.platform and self._roots:
+            self._roots.wait(self.platform)
         made = self.directory / "build.ninja"
         if made.exists():
             lacks_tests = tests and not self._option("tests")
@@ -119,7 +125,7 @@ class Build:
             command.append("-Dlean=true")  # see meson.build
         else:
             command += ["-Dc_args=-g1", "-Dcpp_args=-g1"]  # findings name lines
-        self._run(command, {"CC": "clang", "CXX": "clang++"})
+        self._run(command, {"CC": "clang", "CXX": f"{shlex.quote(str(PRECOMPILED))} clang++"})
 
     def compile(self, targets, behind=None, on_line=None):
         """`behind`: the Background to build in; `on_line`: receives ninja's progress."""

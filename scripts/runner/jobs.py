@@ -9,8 +9,9 @@ TIERS = ("style", "headers", "unit", "fabric", "hosts", "docs", "fuzz", "machine
 # everything else is pure and single-threaded by construction.
 THREADS_SUITE = "threads"
 # Rooms whose object code differs in a release: kernels, engines, hot loops. Where the address
-# sanitizer's build runs every unit test, a release runs only these.
+# sanitizer's build runs every test of these tiers, a release runs only these.
 OPTIMISED_SUITE = "optimised"
+PURE_TIERS = ("unit", "fabric")
 
 
 def chosen_tiers(asked, environment=os.environ):
@@ -73,7 +74,7 @@ class Tests:
         if "thread" in self.build.what:
             return [program for program in programs if THREADS_SUITE in program.suites], []
         if self.build.is_release and any("address" in kind for kind in self._kinds):
-            elsewhere = [p for p in programs if p.tier == "unit" and OPTIMISED_SUITE not in p.suites]
+            elsewhere = [p for p in programs if p.tier in PURE_TIERS and OPTIMISED_SUITE not in p.suites]
             return [program for program in programs if program not in elsewhere], elsewhere
         return programs, []
 

@@ -96,10 +96,18 @@ def without_offloads(namespace, interface):
             fcntl.ioctl(control, _SIOCETHTOOL, struct.pack("16sP", interface.encode(), ctypes.addressof(value)))
 
 
+def _ip(command):
+    """`ip` without a shell, for networks of tests are made of many; its standard output."""
+    done = subprocess.run(["ip", *command.split()], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise CommandFailed(f"$ ip {command}\n{done.stdout}{done.stderr}exit code {done.returncode}")
+    return done.stdout
+
+
 def operational(namespace, interface):
     """Whether the kernel reports the link as up; it does so a moment after the cable is plugged in."""
     option = f"-n {namespace} " if namespace else ""
-    return "state UP" in shell(f"ip {option}link show dev {interface}")
+    return "state UP" in _ip(f"{option}link show dev {interface}")
 
 
 class Network:
@@ -107,10 +115,10 @@ class Network:
         _configure_kernel()
 
     def host(self, name):
-        shell(f"ip netns add {name}")
+        _ip(f"netns add {name}")
         with inside(name):
             _configure_kernel()
-        shell(f"ip -n {name} link set lo up")
+        _ip(f"-n {name} link set lo up")
         return name
 
     def cable(self, at_a, interface_a, at_b, interface_b, mac_a=None, mac_b=None):
@@ -119,13 +127,13 @@ class Network:
         second = f"netns {at_b} " if at_b else ""
         address_a = f"address {mac_a} " if mac_a else ""
         address_b = f"address {mac_b} " if mac_b else ""
-        shell(
-            f"ip link add {interface_a} {first}{address_a}type veth"
+        _ip(
+            f"link add {interface_a} {first}{address_a}type veth"
             f" peer name {interface_b} {second}{address_b}"
         )
         for where, interface in ((at_a, interface_a), (at_b, interface_b)):
             option = f"-n {where} " if where else ""
-            shell(f"ip {option}link set {interface} up")
+            _ip(f"{option}link set {interface} up")
         for where, interface in ((at_a, interface_a), (at_b, interface_b)):
             wait_until(lambda w=where, i=interface: operational(w, i), f"{interface} is up")
 
@@ -171,10 +179,14 @@ class RawPort:
 
 
 def wait_until(true, what, timeout_seconds=30.0):
-    """Polls until `true()` holds. The time-out is a guard against a hang and not a measurement."""
-    end = time.monotonic() + timeout_seconds
+    """Polls until `true()` holds. The time-out is a guard against a hang and not a measurement.
+
+    A question is often a program that has to be started. The longer it has been waited, the later the next
+    one: what is noticed a tenth later leaves the processor to what is waited for."""
+    begin = time.monotonic()
     while not (result := true()):
-        if time.monotonic() > end:
+        waited = time.monotonic() - begin
+        if waited > timeout_seconds:
             raise TimeoutError(f"waited {timeout_seconds:g} s in vain: {what}")
-        time.sleep(0.01)
+        time.sleep(min(max(0.01, waited / 10), 0.2))
     return result

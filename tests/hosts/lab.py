@@ -19,7 +19,7 @@ from tributary.cases import Skip
 from tributary.host_agent import HostAgent
 from tributary.manager import Manager
 from tributary.network import Network, RawPort, shell, wait_until
-from tributary.switch import Binaries, Config, Switch
+from tributary.switch import Binaries, QuickConfig, Switch
 
 VNI = 0x0400
 COOKIE = 0x1234ABCD
@@ -45,7 +45,7 @@ class Lab:
 
     def star(self, leaves=4, kind="af_xdp", **process):
         """One switch, a root h0 and `leaves` hosts on one reduction tree."""
-        self.config = Config(self.place / "switch.sock", **process)
+        self.config = QuickConfig(self.place / "switch.sock", **process)
         self.section = self.config.switch("leaf0")
         ports = []
         for number in range(leaves + 1):

@@ -43,14 +43,17 @@ DRIVERS = ["bus_pci", "bus_vdev", "mempool_ring", "net_af_packet", "net_af_xdp",
 worlds = set()  # the first process of every current world
 
 
+def tests_of(file):
+    """(module, test, function) of every test in the module test_*, in any order."""
+    module = importlib.import_module(file)
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if name.startswith("test_") and function.__module__ == file:
+            yield file.removeprefix("test_"), name.removeprefix("test_"), function
+
+
 def discover():
-    """(module, function) of every test, in source order."""
-    found = []
-    for path in sorted(HERE.glob("test_*.py")):
-        module = importlib.import_module(path.stem)
-        for name, function in inspect.getmembers(module, inspect.isfunction):
-            if name.startswith("test_") and function.__module__ == path.stem:
-                found.append((path.stem.removeprefix("test_"), name.removeprefix("test_"), function))
+    """The tests of all modules, in source order."""
+    found = [test for path in HERE.glob("test_*.py") for test in tests_of(path.stem)]
     return sorted(found, key=lambda test: (test[0], test[2].__code__.co_firstlineno))
 
 
@@ -88,7 +91,8 @@ def run_one(full_name, build):
 
     isolation.prepare()
     show_drivers()
-    (test,) = (f for module, name, f in discover() if f"{module}.{name}" == full_name)
+    wanted_module, wanted_name = full_name.split(".")
+    (test,) = (function for _, name, function in tests_of(f"test_{wanted_module}") if name == wanted_name)
     place = Path("/run/lab")  # on the world's own tmpfs, so it goes with it
     place.mkdir()
     copy_suppressions()

@@ -3,7 +3,7 @@
 from lab import TREE, VNI
 from scripted_manager import ScriptedManager, tree
 from tributary.network import wait_until
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 
 def managed_star(lab, leaves=2):
@@ -110,7 +110,7 @@ def test_statistics_come_at_the_interval_asked_for(lab):
 
 def test_switches_hear_each_other_and_a_loop_is_named(lab):
     manager = ScriptedManager(lab)
-    lab.config = Config(lab.file("switch.sock"), manager=manager.address)
+    lab.config = QuickConfig(lab.file("switch.sock"), manager=manager.address)
     for name in ("leaf0", "leaf1"):
         section = lab.config.switch(name)
         section.port("up", kind="ring", ring="cable")
@@ -134,7 +134,7 @@ def test_a_refused_switch_and_its_manager_say_so_once(lab):
     manager = lab.start_manager(manager={"log_level": "debug"})
     processes = []
     for number in (1, 2):  # two of one name
-        config = Config(lab.place / f"{number}.sock", manager.switches_address, log_level="debug")
+        config = QuickConfig(lab.place / f"{number}.sock", manager.switches_address, log_level="debug")
         config.switch("leaf0", guid=number).port("p", kind="null")
         processes.append(lab.start(config, f"switch{number}"))
         if number == 1:

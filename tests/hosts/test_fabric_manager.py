@@ -9,7 +9,7 @@ import time
 
 from beside import Beside
 from tributary.network import shell, wait_until
-from tributary.switch import EXIT_FAILED, Config
+from tributary.switch import EXIT_FAILED, QuickConfig
 
 JOB = "job"
 RETRY_USEC = 10_000_000
@@ -41,7 +41,7 @@ class Fabric:
         self.token = self.manager.create_job(JOB)
         self.token_file = lab.file("job.token")
         self.token_file.write_text(self.token + "\n")
-        config = Config(lab.place / "switches.sock", self.manager.switches_address)
+        config = QuickConfig(lab.place / "switches.sock", self.manager.switches_address)
         engines = {"descriptors_per_engine": descriptors} if descriptors else {}
 
         def settings(name):

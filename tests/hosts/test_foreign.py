@@ -6,12 +6,12 @@ import threading
 
 from tributary import frames
 from tributary.network import RawPort, inside, without_offloads
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 
 def two_hosts(lab, kind="af_xdp", mtu=1500, others=0, **keys):
     """h0 at 10.0.0.1 and h1 at 10.0.0.2, on ports that are joined; `others` more hosts on ports that are not."""
-    lab.config = Config(lab.place / "switch.sock", longest_frame=max(1792, mtu + 14))
+    lab.config = QuickConfig(lab.place / "switch.sock", longest_frame=max(1792, mtu + 14))
     section = lab.config.switch("leaf0", forward_foreign=True, **keys)
     for number in range(2 + others):
         host, port = lab.network.host(f"h{number}"), f"host{number}"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tributary.cases import Skip
-from tributary.switch import EXIT_FAILED, EXIT_OK, Config
+from tributary.switch import EXIT_FAILED, EXIT_OK, QuickConfig
 
 COUNTERS = Path("/sys/kernel/mm/hugepages")
 TAKEN = "another process took"
@@ -30,7 +30,7 @@ def promise_hugepages(lab):
 
 
 def quiet_switch(lab, **process):
-    lab.config = Config(lab.place / "switch.sock", **process)
+    lab.config = QuickConfig(lab.place / "switch.sock", **process)
     lab.config.switch("leaf0").port("nothing", kind="null")
     return lab.config
 

@@ -6,7 +6,7 @@ from lab import COOKIE, SEQNO, TREE, VNI
 from beside import Beside
 from tributary import frames
 from tributary.network import RawPort, wait_until
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 
 def test_sigterm_emits_what_engines_hold_and_exits_0(lab):
@@ -133,7 +133,7 @@ def port_state(switch, name):
 def test_two_processes_side_by_side(lab):
     lab.star(2)
     first = lab.start()
-    config = Config(lab.place / "second.sock")
+    config = QuickConfig(lab.place / "second.sock")
     section = config.switch("other", timers_us=[10_000_000] * 4)
     ports = []
     for number in range(3):

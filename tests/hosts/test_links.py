@@ -4,7 +4,7 @@ that lose their carrier: which side detects it, and how fast by the switches' ow
 import re
 
 from tributary.network import shell, wait_until
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 INTERVAL_MS = 10
 DOWN = re.compile(r"switch (\w+): the link at port (\w+) is down \((\w+)\).*?(?:([\d.]+) ms)?(?: ago)?$", re.M)
@@ -24,7 +24,7 @@ class TwoSwitches:
         shell("ip link set near_l master middle && ip link set near_r master middle && ip link set middle up")
         for name, interface in (("left", "l0"), ("right", "r0")):
             keys = {"address": manager.switches_address, "link_hello_interval_ms": INTERVAL_MS, "link_down_after": 10}
-            config = Config(lab.place / f"{name}.sock", keys)
+            config = QuickConfig(lab.place / f"{name}.sock", keys)
             config.switch(name).port("fabric", kind="af_packet", interface=interface)
             self.switches[name] = lab.start(config, name)
         wait_until(lambda: self.states() == ["up", "up"], "both ends watch the link, and it is up")

@@ -8,7 +8,7 @@ from test_pktgen import QUICK, Generator, figures
 from test_pktgen_transport import over_memif
 from tributary import frames
 from tributary.network import RawPort, wait_until
-from tributary.switch import EXIT_FAILED, EXIT_OK, Config
+from tributary.switch import EXIT_FAILED, EXIT_OK, QuickConfig
 
 LONG = ("--sizes", "9000,64,3000,1518", "--packets-per-second", "1000", *QUICK)
 
@@ -132,12 +132,12 @@ def test_a_memif_server_with_shorter_buffers_than_its_client_counts_what_does_no
     for interface in ("in0", "in1"):
         lab.sh(f"ip link set {interface} mtu 9000")
     link = {"kind": "memif", "socket": str(lab.place / "memif.sock")}
-    short = Config(lab.place / "short.sock")
+    short = QuickConfig(lab.place / "short.sock")
     section = short.switch("short")
     section.port("out", kind="af_packet", interface="host0")
     section.port("in", **link, role="server")
     section.tree(TREE, 0, "in", ["out"])
-    long = Config(lab.place / "long.sock", longest_frame=9014)
+    long = QuickConfig(lab.place / "long.sock", longest_frame=9014)
     section = long.switch("long")
     section.port("out", **link, role="client")
     section.port("in", kind="af_packet", interface="in1")

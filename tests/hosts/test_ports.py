@@ -3,7 +3,7 @@
 from lab import TREE, VNI
 from tributary import frames
 from tributary.network import RawPort, wait_until
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 
 def host(lab, number):
@@ -22,8 +22,8 @@ def two_levels(lab, up, down, one_process):
 def configurations(lab, up, down, one_process):
     lab.root, *lab.leaves = (host(lab, number) for number in range(3))
     timers = {"timers_us": [10_000_000] * 4}
-    top_config = Config(lab.place / "top.sock")
-    leaf_config = top_config if one_process else Config(lab.place / "leaf.sock")
+    top_config = QuickConfig(lab.place / "top.sock")
+    leaf_config = top_config if one_process else QuickConfig(lab.place / "leaf.sock")
     top = top_config.switch("top", **timers)
     top.port("host0", kind="af_packet", interface="host0", nid=1, vnis=[VNI])
     top.port("down", **down)
@@ -103,7 +103,7 @@ def test_two_processes_joined_by_a_cable_with_af_xdp_at_both_ends(lab):
 def test_pcap_files_in_and_out(lab):
     sent = [bytes(lab.contribution(0, seqno=number)) for number in range(100)]
     frames.write_pcap(lab.file("in.pcap"), sent)
-    config = Config(lab.place / "switch.sock")
+    config = QuickConfig(lab.place / "switch.sock")
     section = config.switch("leaf0")
     section.port("out", kind="pcap", tx_file=str(lab.file("out.pcap")))
     section.port("in", kind="pcap", rx_file=str(lab.file("in.pcap")))

@@ -6,7 +6,7 @@ import struct
 from lab import TREE, VNI
 from test_ports import host
 from tributary.network import wait_until
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 QUEUE_FRAMES = 512
 
@@ -23,12 +23,12 @@ def two_switches(lab):
     link = {"kind": "memif", "socket": str(lab.place / "memif.sock")}
     lab.root = host(lab, 0)
     # Without LLDP, whose frames would be counted with the others.
-    top_config = Config(lab.place / "top.sock", lldp=False)
+    top_config = QuickConfig(lab.place / "top.sock", lldp=False)
     top = top_config.switch("top")
     top.port("host0", kind="af_packet", interface="host0", nid=1, vnis=[VNI])
     top.port("down", **link, role="server")
     top.tree(TREE, 0, "host0", ["down"])
-    leaf_config = Config(lab.place / "leaf.sock", lldp=False)
+    leaf_config = QuickConfig(lab.place / "leaf.sock", lldp=False)
     leaf = leaf_config.switch("leaf")
     leaf.port("up", **link, role="client")
     leaf.port("sink", kind="null")

@@ -7,7 +7,7 @@ from test_ports import host
 from test_queues import queue
 from tributary import frames
 from tributary.network import RawPort, wait_until
-from tributary.switch import Config
+from tributary.switch import QuickConfig
 
 SOURCE, SINK = 1, 2
 HEADERS = 70
@@ -28,13 +28,13 @@ def two_switches(lab, mtu, policy, **process):
     for interface in ("host0", "out0", "out1"):
         lab.sh(f"ip link set {interface} mtu {mtu}")
     link = {"kind": "memif", "socket": str(lab.place / "memif.sock")}
-    near_config = Config(lab.place / "near.sock", lldp=False, **process)
+    near_config = QuickConfig(lab.place / "near.sock", lldp=False, **process)
     near = near_config.switch("near")
     near.traffic_class(0, queue_frames=QUEUE_FRAMES, **policy)
     near.port("host0", kind="af_packet", interface="host0", nid=SOURCE)
     near.port("up", **link, role="server")
     near.route(SINK, "up")
-    far_config = Config(lab.place / "far.sock", lldp=False, **process)
+    far_config = QuickConfig(lab.place / "far.sock", lldp=False, **process)
     far = far_config.switch("far")
     far.traffic_class(0, queue_frames=4096)
     far.port("down", **link, role="client")
