@@ -125,7 +125,8 @@ class Runner:
             again = build.is_release and build is not release
             tiers = [tier for tier in (AGAIN_TIERS if again else possible) if tier in chosen]
             if tiers:
-                settings = {"TRIBUTARY_GUESTS_ONLY": "1"} if again else {}
+                beside = ",".join(other.sanitizers for other in self.builds if not other.is_release)
+                settings = {"TRIBUTARY_GUESTS_ONLY": "1"} if again else {"TRIBUTARY_BESIDE": beside}
                 found.append(Tests(build, tiers, campaign(build, **settings), kinds, not options.tier and not again))
         if "fuzz" in chosen and (release or address):
             build = address or Build(ROOT, ADDRESS, options.lean)

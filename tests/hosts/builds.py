@@ -1,17 +1,18 @@
 """In which builds .ci/run runs a module of tests on real namespaces.
 
-As a release it runs all of them. Under a sanitizer they take longer than all other tests together,
-so there each module runs where it can find most: under the thread sanitizer tests of several
+Each runs in one build of a change; `.ci/nightly` runs every module in every build, and sets
+TRIBUTARY_EVERY_BUILD for that. A filter, which selects tests by name, does the same.
+
+Under a sanitizer a module runs where it can find most: under the thread sanitizer tests of several
 threads or processes that come and go, under the address sanitizer tests of frames, texts and
-memory, under both those not in this table. The demonstrations start the programs that other tests
-start, and have nothing of their own in C++. Those of vectors through hosts run as a release alone
-until they have been seen under sanitizers: they compute too much for the time there.
+memory, under both those not in this table. The others run as a release: programs of others, the
+demonstrations, which start the programs that other tests start and have nothing of their own in
+C++, and vectors through hosts, which compute too much for the time under sanitizers. A run without
+sanitizers runs all of them.
 
 In a second release build of one run, on another release of Debian, only tests of third-party
-programs with their own libraries run: the runner sets TRIBUTARY_GUESTS_ONLY.
-
-`.ci/nightly` runs every module under every sanitizer: it sets TRIBUTARY_EVERY_BUILD. A filter,
-which selects tests by name, does the same."""
+programs with their own libraries run: the runner sets TRIBUTARY_GUESTS_ONLY. To a release, it says
+in TRIBUTARY_BESIDE which sanitizers the run's other builds have."""
 
 import os
 
@@ -92,12 +93,10 @@ UNDER = {
 
 def runs_under(module, sanitizers):
     """`sanitizers`: of the build, joined by commas; empty for a release."""
-    has_guests = UNDER.get(module) is NEVER
+    under = UNDER.get(module, ADDRESS | THREAD)
     asked_for = "TRIBUTARY_EVERY_BUILD" in os.environ or os.environ.get("GTEST_FILTER", "*") != "*"
     if not sanitizers:
-        return has_guests or asked_for or "TRIBUTARY_GUESTS_ONLY" not in os.environ
-    if has_guests:
-        return False
-    if asked_for:
-        return True
-    return module not in UNDER or bool(UNDER[module] & set(sanitizers.split(",")))
+        beside = set(os.environ.get("TRIBUTARY_BESIDE", "").split(","))
+        left_out = "TRIBUTARY_GUESTS_ONLY" in os.environ or under & beside
+        return under is NEVER or asked_for or not left_out
+    return under is not NEVER and bool(asked_for or under & set(sanitizers.split(",")))
