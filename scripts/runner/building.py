@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from platforms.root import place_of  # noqa: E402
 RELEASE = "release"
 ADDRESS = "address,undefined"
 PACKAGES = "var/lib/dpkg/status"  # changes when one is installed
-PRECOMPILED = Path(__file__).with_name("precompiled")
 NINJA_STEP = re.compile(r"\[\d+/\d+\] ")
 
 
@@ -64,7 +62,8 @@ class Build:
         self.platform = platform
         self._roots = roots
         self._inside = Inside(root, place_of(root, platform), platform) if platform else None
-        self._packages = (self._inside.place if self._inside else Path("/")) / PACKAGES
+        self._place = self._inside.place if self._inside else Path("/")
+        self._packages = self._place / PACKAGES
         self.processor_seconds = 0.0  # of building so far
 
     @property
@@ -125,7 +124,9 @@ class Build:
             command.append("-Dlean=true")  # see meson.build
         else:
             command += ["-Dc_args=-g1", "-Dcpp_args=-g1"]  # findings name lines
-        self._run(command, {"CC": "clang", "CXX": f"{shlex.quote(str(PRECOMPILED))} clang++"})
+        # As meson does by itself for a compiler that it chooses.
+        cache = "ccache " if (self._place / "usr/bin/ccache").exists() else ""
+        self._run(command, {"CC": f"{cache}clang", "CXX": f"{cache}clang++"})
 
     def compile(self, targets, behind=None, on_line=None):
         """`behind`: the Background to build in; `on_line`: receives ninja's progress."""
