@@ -350,19 +350,19 @@ def test_a_second_release_runs_what_no_sanitizer_runs_and_a_filter_asks_for_anyt
     try:
         for name in ("TRIBUTARY_EVERY_BUILD", "GTEST_FILTER", "TRIBUTARY_GUESTS_ONLY", "TRIBUTARY_BESIDE"):
             os.environ.pop(name, None)
-        assert all(builds.runs_under(module, "") for module in ("mpi", "ports", "in_switch"))
-        assert not builds.runs_under("mpi", "address,undefined") and builds.runs_under("ports", "address,undefined")
+        assert all(builds.runs_under(module, "") for module in ("mpi", "wide", "in_switch"))
+        assert not builds.runs_under("mpi", "address,undefined") and builds.runs_under("wide", "address,undefined")
         os.environ["TRIBUTARY_BESIDE"] = "address,undefined"
-        assert [builds.runs_under(module, "") for module in ("mpi", "queues", "ports", "in_switch")] == [True, True, False, True]
+        assert [builds.runs_under(module, "") for module in ("mpi", "queues", "wide", "in_switch")] == [True, True, False, True]
         os.environ["TRIBUTARY_BESIDE"] = "address,undefined,thread"
-        assert [builds.runs_under(module, "") for module in ("mpi", "queues", "ports", "in_switch")] == [True, False, False, True]
+        assert [builds.runs_under(module, "") for module in ("mpi", "queues", "wide", "in_switch")] == [True, False, False, True]
         os.environ["TRIBUTARY_EVERY_BUILD"] = "1"
-        assert builds.runs_under("ports", "") and builds.runs_under("ports", "thread")
+        assert builds.runs_under("wide", "") and builds.runs_under("wide", "thread")
         del os.environ["TRIBUTARY_EVERY_BUILD"]
         os.environ["TRIBUTARY_GUESTS_ONLY"] = "1"
-        assert [builds.runs_under(module, "") for module in ("mpi", "launch_groups", "ports", "in_switch")] == [True, True, False, False]
-        os.environ["GTEST_FILTER"] = "ports.*"
-        assert builds.runs_under("ports", "")
+        assert [builds.runs_under(module, "") for module in ("mpi", "launch_groups", "wide", "in_switch")] == [True, True, False, False]
+        os.environ["GTEST_FILTER"] = "wide.*"
+        assert builds.runs_under("wide", "")
     finally:
         os.environ.clear()
         os.environ.update(kept)
