@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <initializer_list>
 
 #include <cerrno>
 #include <cstddef>
@@ -123,7 +124,8 @@ ethtool_rx_flow_spec of_operator(std::uint32_t place) {
 }
 
 void expect_as_placed(const Nic& nic, const Placement& placement) {
-  for (const std::uint16_t t : {0, 1, 6, 7, 127, 128, 129, 8190, 8191}) {
+  for (const std::uint16_t t :
+       std::initializer_list<std::uint16_t>{0, 1, 6, 7, 127, 128, 129, 8190, 8191}) {
     EXPECT_EQ(nic.queue_of(TreeNumber{t}), static_cast<int>(placement.worker_of(TreeNumber{t})))
         << t;
   }

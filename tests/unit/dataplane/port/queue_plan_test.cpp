@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <initializer_list>
 
 #include <algorithm>
 #include <cstdint>
@@ -119,7 +120,7 @@ TEST(QueuePlan, device_that_has_other_queues_than_planned_is_refused) {
 
 TEST(QueuePlan, of_an_interface_needs_a_pair_for_each_worker_and_no_other) {
   EXPECT_EQ(problem_with_pairs(2, 2, "eth1"), "");
-  for (const std::uint16_t pairs : {1, 4}) {
+  for (const std::uint16_t pairs : std::initializer_list<std::uint16_t>{1, 4}) {
     EXPECT_THAT(problem_with_pairs(pairs, 2, "eth1"), HasSubstr("`ethtool -L eth1 combined 2`"));
   }
 }
