@@ -267,10 +267,13 @@ template <bool usual>
   const FrameView* const end = frame + run.size();
   for (; frame != end && !what->may_reduce(); ++frame) {
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
-    decisions++->set(decision);
-    if (!goes_its_way(decision)) [[unlikely]] {
+    if (goes_its_way(decision)) [[likely]] {
+      decisions->set_rest(decision);
+    } else {
+      decisions->set(decision);
       notable.insert(static_cast<std::size_t>(frame - run.data()));
     }
+    ++decisions;
   }
   return {static_cast<std::size_t>(frame - run.data()), notable};
 }
