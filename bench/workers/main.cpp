@@ -6,6 +6,7 @@
 //   bench-workers --threads --workers 1,2 concurrently, a processor for each worker
 //   bench-workers --op flt_sum_nearest        another operation
 //   bench-workers --skewed                    leaves that send in different orders
+//   bench-workers --unsorted                  ports that cannot bring frames to their worker
 //
 // In turn on one thread, moving a cache line between workers costs nothing. So the figures for a
 // machine with that many cores are a model, and printed as one:
@@ -60,6 +61,8 @@ struct Options {
   bool skewed = false;
   bool traced = false;
   bool one_queue = false;
+  bool unsorted = false;
+  bool by_tree = false;
   std::uint64_t seed = 1;
   double lines = 3.25;
   double subtotal_lines = 2.25;
@@ -183,6 +186,8 @@ int measure(const Options& options, wire::Opcode op) {
                 .skewed = options.skewed,
                 .traced = options.traced,
                 .own_queues = !options.one_queue,
+                .sorted = !options.unsorted && !options.one_queue && !options.by_tree,
+                .placed = options.by_tree,
                 .seed = options.seed});
   }
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
@@ -238,6 +243,13 @@ int main(int argc, char** argv) {
                "run in turn push out of the caches that they share");
   app.add_flag("--one-queue", options.one_queue,
                "ports have one transmit queue, and what other workers send by them crosses");
+  app.add_flag(
+      "--unsorted", options.unsorted,
+      "ports have one receive queue, whose worker hands over what is not its own; otherwise "
+      "each worker has one, to which the frames of its trees come, as from a NIC");
+  app.add_flag("--by-tree", options.by_tree,
+               "as --unsorted, but trees are placed on workers, and frames are handed over one by "
+               "one instead of as partial aggregates");
   app.add_option("--seed", options.seed, "of those orders");
   app.add_option("--lines", options.lines, "model: cache lines that a frame moves that crosses");
   app.add_option("--subtotal-lines", options.subtotal_lines, "model: cache lines of a subtotal");

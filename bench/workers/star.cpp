@@ -48,6 +48,7 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
   static unsigned stars = 0;
   worker::SwitchPlan plan;
   plan.name = "bench";
+  plan.placed = traffic_.placed;
   core::TablesBuilder builder;
   const auto must = [](const std::string& problem) {
     if (!problem.empty()) {
@@ -58,8 +59,10 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
     const std::string ring = fmt::format("bench{}-{}", stars, i);
     devices_.push_back(std::make_unique<port::PortDevice>(
         ring_port(ring), machine_.eal(), 1,
-        traffic_.own_queues ? port::wanted_senders(ring_port(ring), shape_.workers, 1) : 1));
-    hosts_.push_back(std::make_unique<port::PortDevice>(ring_port(ring), machine_.eal()));
+        traffic_.own_queues ? port::wanted_senders(ring_port(ring), shape_.workers, 1) : 1,
+        traffic_.sorted));
+    hosts_.push_back(std::make_unique<port::PortDevice>(
+        ring_port(ring), machine_.eal(), 1, static_cast<std::uint16_t>(shape_.workers)));
     plan.ports.push_back(devices_.back().get());
     must(builder.add_port({}));
   }
@@ -106,12 +109,18 @@ void Star::put(port::PortDevice& device, const std::vector<wire::ReductionFrame>
     std::array<std::byte, wire::reduction_frame_bytes> bytes;
     wire::encode(f, bytes);
     std::memcpy(rte_pktmbuf_append(buffer, bytes.size()), bytes.data(), bytes.size());
-    if (device.transmit(&buffer, 1) != 1) {
+    if (device.transmit_on(queue_of(f.tree), &buffer, 1) != 1) {
       port::give_back(buffer);
       throw std::runtime_error("a port's ring is full; use fewer trees");
     }
     ++sent_;
   }
+}
+
+std::uint16_t Star::queue_of(TreeNumber tree) const {
+  const placement::Placement* const placement = traffic_.sorted ? group_->placement(0) : nullptr;
+  return placement != nullptr ? static_cast<std::uint16_t>(placement->worker_of(tree))
+                              : std::uint16_t{0};
 }
 
 void Star::send_arms() {

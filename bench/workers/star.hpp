@@ -33,6 +33,10 @@ struct Traffic {
   bool traced = false; ///< by the switch, as it is by default
   /// Each worker has its own transmit queue at each port.
   bool own_queues = true;
+  /// Each worker has its own receive queue at each port, and frames come to their tree's worker.
+  bool sorted = true;
+  /// Trees are placed on workers even if it does not: then ports hand over by tree.
+  bool placed = false;
   std::uint64_t seed = 1;
 };
 
@@ -83,6 +87,8 @@ public:
 private:
   [[nodiscard]] wire::ReductionFrame frame(std::size_t reduction) const;
   void put(port::PortDevice& device, const std::vector<wire::ReductionFrame>& frames);
+  /// The receive queue of a tree's frames.
+  [[nodiscard]] std::uint16_t queue_of(TreeNumber tree) const;
 
   Machine& machine_;
   Shape shape_;

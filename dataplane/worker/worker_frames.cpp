@@ -2,6 +2,7 @@
 #include "dataplane/worker/worker.hpp"
 
 #include "dataplane/core/dispatch.hpp"
+#include "dataplane/placement/frame_owner.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/worker/private_frames.hpp"
 #include "tributary/wire/link_hello.hpp"
@@ -90,11 +91,14 @@ bool Worker::receive() {
 }
 
 bool Worker::receive_from(Input& input) {
-  if (input.paused) [[unlikely]] {
+  if (input.paused || input.queues == Queues::none) [[unlikely]] {
     return false;
   }
   std::array<rte_mbuf*, burst> frames;
-  std::uint16_t count = input.device->receive(frames.data(), burst);
+  std::uint16_t count =
+      input.queues == Queues::own
+          ? input.device->receive_from(static_cast<std::uint16_t>(index_), frames.data(), burst)
+          : input.device->receive(frames.data(), burst);
   const bool received = count != 0;
   if (received) {
     input.empty_polls = 0;
@@ -163,7 +167,7 @@ bool Worker::deliver_due(Input& input, TimeNs until) {
   return delivered;
 }
 
-/// Hands each frame to the worker that has its engine, and processes those that stay.
+/// Hands each frame of another worker over, and processes those that stay.
 void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen&& seen) {
   if (part.links) {
     part.links->frames_came(in);
@@ -172,7 +176,8 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     process_seen(part, in, frames, count, std::move(seen));
     return;
   }
-  const std::uint16_t kept = keep_own(part, in, frames, count, seen);
+  const std::uint16_t kept = part.placement ? keep_own_trees(part, in, frames, count, seen)
+                                            : keep_own(part, in, frames, count, seen);
   if (kept == 0) {
     return;
   }
@@ -181,6 +186,59 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
   } else {
     process(part, in, frames, kept);
   }
+}
+
+/// For placement::Balancer. A burst in many is enough to compare buckets.
+[[gnu::noinline]] void Worker::sample_work(Part& part, std::span<const core::FrameView> views) {
+  for (const core::FrameView& view : views) {
+    const std::uint64_t lines = (view.length + line_bytes - 1) / line_bytes;
+    const wire::FabricAddress dfa = view.length < placement::addressed_frame_bytes
+                                        ? wire::FabricAddress{}
+                                        : wire::dfa_of(view.data + wire::ethernet_header_bytes);
+    (dfa.is_multicast() ? part.work[placement::bucket_of(dfa.tree()).value] : part.other_work)
+        .add(lines);
+  }
+}
+
+/// Hands over the frames of a burst that belong to other workers; moves the others to the front,
+/// and returns how many. `seen` is updated for those that stay: where the port is steered, mostly
+/// all.
+std::uint16_t Worker::keep_own_trees(Part& part, PortNumber in, rte_mbuf** frames,
+                                     std::uint16_t count, Seen& seen) {
+  const std::uint16_t ready = seen.ready;
+  for (std::uint16_t i = ready; i < count; ++i) {
+    seen.views[i] = view_of(frames[i]);
+  }
+  const std::size_t of_port = part.owner[in.value];
+  std::uint16_t kept = 0;
+  for (std::uint16_t i = 0; i < count; ++i) {
+    const core::FrameView& view = seen.views[i];
+    const std::size_t owner =
+        placement::worker_of(view.data, view.length, *part.placement, index_, of_port);
+    if (owner != index_) [[unlikely]] {
+      hand_over(owner, {.frame = frames[i],
+                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
+                        .port = in,
+                        .purpose = HandoffPurpose::process,
+                        .leaving = {}});
+      continue;
+    }
+    if (kept != i) [[unlikely]] {
+      frames[kept] = frames[i];
+      seen.views[kept] = view;
+    }
+    ++kept;
+  }
+  constexpr std::uint32_t one_in = 16;
+  if (++part.bursts % one_in == 0) [[unlikely]] {
+    sample_work(part, seen.views.first(kept));
+  }
+  if (kept != count) {
+    seen.ready = ready == count ? kept : std::uint16_t{0};
+    seen.own = seen.own && ready == count;
+    seen.bytes = not_added_up;
+  }
+  return kept;
 }
 
 /// Carries out the decisions of a burst; see core/dispatch.hpp. Released frames are collected at
@@ -227,10 +285,15 @@ public:
       return true;
     }
     rte_mbuf_refcnt_update(frames_[i], static_cast<std::int16_t>(ports.size() - 1));
-    ports.for_each([&](PortNumber port) {
+    const auto send_by = [&](PortNumber port) {
       worker_.send(part_, frames_ + i, 1, length, port, TrafficClass{traffic_class},
                    {in_, TrafficClass{seen_.views[i].traffic_class}});
-    });
+    };
+    if (ports.contains(root)) { // first, for when it is one frame more than is collected
+      send_by(root);
+      ports.erase(root);
+    }
+    ports.for_each(send_by);
     return true;
   }
   void free_released() {
@@ -458,7 +521,7 @@ bool Worker::take_handoffs() {
   std::array<Handoff, burst>& items = taken_;
   std::array<rte_mbuf*, burst> frames;
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
-    if (from == index_) {
+    if (from == index_ || unread_[from]) [[unlikely]] {
       continue;
     }
     take_back(from);
@@ -502,7 +565,13 @@ bool Worker::take_handoffs() {
           frames[run++] = items[i++].frame;
         }
         statistics_.frames.add(run);
-        process(part, first.port, frames.data(), run);
+        if (part.placement) { // another worker may have got the tree since they were handed over
+          Seen seen(pool_, frames.data(), run);
+          fetch(seen.ready_views());
+          steer(part, first.port, frames.data(), run, std::move(seen));
+        } else {
+          process(part, first.port, frames.data(), run);
+        }
       }
     }
   }

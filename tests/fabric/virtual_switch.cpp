@@ -1,6 +1,7 @@
 #include "tests/fabric/virtual_switch.hpp"
 
 #include "dataplane/core/dispatch.hpp"
+#include "dataplane/placement/frame_owner.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -25,18 +26,24 @@ VirtualSwitch::VirtualSwitch(SwitchIndex index, std::size_t port_count,
     const PortNumber port{static_cast<std::uint8_t>(p)};
     workers_[owner_of(port)].ports.insert(port);
     ports_[p].edge = surroundings.link_at(index, port).edge;
+    ports_[p].received.resize(options_.placed && !ports_[p].edge ? workers_.size() : 1);
   }
   start_cores();
 }
 
 void VirtualSwitch::start_cores() {
+  at_nic_ = placement::Placement(workers_.size());
+  moving_.reset();
   for (auto& worker : workers_) {
-    worker.core = std::make_unique<core::SwitchCore>(options_.settings, worker.ports);
+    worker.core = std::make_unique<core::SwitchCore>(
+        options_.settings, options_.placed ? PortSet::first(max_ports) : worker.ports);
     worker.account = std::make_unique<SwitchAccount>(
         options_.settings, [this](const std::string& what) { expect(false, what); });
     worker.ingress = std::make_unique<egress::IngressAccounts>(options_.pause_limits);
     worker.ingress_account = std::make_unique<IngressAccount>(options_.pause_limits);
     worker.rings.assign(workers_.size(), {});
+    worker.unread.assign(workers_.size(), false);
+    worker.placement = placement::Placement(workers_.size());
     worker.up = PortSet::first(max_ports);
     worker.wanted = {};
   }
@@ -87,14 +94,101 @@ void VirtualSwitch::request_poll(std::size_t w, TimeNs at) {
 }
 
 bool VirtualSwitch::receive(PortNumber in, FrameIndex frame, TimeNs now) {
-  if (ports_[in.value].received.size() >= options_.receive_frames) {
+  auto& queues = ports_[in.value].received;
+  const std::size_t number = queues.size() == 1 ? 0 : queue_for(in, frame);
+  if (queues[number].size() >= options_.receive_frames) {
     return false;
   }
   ++accounting_.received;
   ++accounting_.waiting;
-  ports_[in.value].received.push_back(frame);
-  request_poll(owner_of(in), now + options_.poll_delay_ns);
+  queues[number].push_back(frame);
+  request_poll(queues.size() == 1 ? owner_of(in) : number, now + options_.poll_delay_ns);
   return true;
+}
+
+/// Trees by the NIC's rules, all other frames by their source address.
+std::size_t VirtualSwitch::queue_for(PortNumber in, FrameIndex frame) const {
+  constexpr std::size_t last_of_source = 11;
+  const auto bytes = surroundings_.frames()[frame].bytes();
+  const std::size_t by_source =
+      bytes.size() > last_of_source
+          ? std::to_integer<std::size_t>(bytes[last_of_source]) % workers_.size()
+          : owner_of(in);
+  return placement::worker_of(bytes.data(), bytes.size(), at_nic_, by_source, by_source);
+}
+
+bool VirtualSwitch::move(TreeNumber tree, std::uint64_t step_ns, TimeNs now) {
+  const bool adopting = std::ranges::any_of(
+      workers_, [](const Worker& worker) { return worker.next_tables != nullptr; });
+  if (moving_ || adopting || !answers()) {
+    return false;
+  }
+  const placement::Bucket bucket = placement::bucket_of(tree);
+  const std::size_t from = at_nic_.worker_of(bucket);
+  moving_ =
+      Moving{.move = {bucket, from, (from + 1) % workers_.size()}, .step_ns = step_ns, .due = now};
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (w != moving_->move.from && w != moving_->move.to) {
+      moving_->others.push_back(w);
+    }
+  }
+  request_poll(mover(), now);
+  return true;
+}
+
+/// The worker that does the next step; for the last one any.
+std::size_t VirtualSwitch::mover() const {
+  constexpr std::size_t first_of_others = 3;
+  const std::size_t step = moving_->step;
+  if (step == 1) {
+    return moving_->move.from;
+  }
+  return step >= first_of_others && step - first_of_others < moving_->others.size()
+             ? moving_->others[step - first_of_others]
+             : moving_->move.to;
+}
+
+void VirtualSwitch::continue_move(std::size_t w, TimeNs now) {
+  if (!moving_ || moving_->due > now || mover() != w) {
+    return;
+  }
+  Worker& worker = workers_[w];
+  const placement::Move& move = moving_->move;
+  constexpr std::size_t first_of_others = 3;
+  std::vector<TreeNumber> trees;
+  for (std::size_t t = move.bucket.value; t < max_trees; t += placement::bucket_count) {
+    trees.emplace_back(static_cast<std::uint16_t>(t));
+  }
+  switch (moving_->step) {
+  case 0: worker.unread[move.from] = true; break;
+  case 1:
+    moving_->state = worker.core->give_out(trees);
+    moving_->account = worker.account->give_out(trees);
+    worker.placement.set(move.bucket, move.to);
+    break;
+  case 2:
+    worker.core->take_in(moving_->state);
+    worker.account->take_in(*moving_->account);
+    worker.placement.set(move.bucket, move.to);
+    worker.unread[move.from] = false;
+    worker.account->compare(*worker.core, now, now, 0);
+    break;
+  default:
+    if (moving_->step - first_of_others < moving_->others.size()) {
+      worker.placement.set(move.bucket, move.to);
+      break;
+    }
+    at_nic_.set(move.bucket, move.to);
+    moving_.reset();
+    ++moves_;
+    for (std::size_t each = 0; each < workers_.size(); ++each) {
+      request_poll(each, now + options_.poll_delay_ns); // new tables may have waited
+    }
+    return;
+  }
+  ++moving_->step;
+  moving_->due = now + moving_->step_ns;
+  request_poll(mover(), moving_->due);
 }
 
 void VirtualSwitch::link_changed(PortNumber port, bool up, TimeNs now) {
@@ -138,7 +232,9 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   worker.poll_at = never;
   worker.polled_at = now;
   notice_links(w, now);
-  if (worker.next_tables && worker.adopt_at <= now) {
+  continue_move(w, now);
+  // As the control thread publishes tables and moves trees one after the other.
+  if (worker.next_tables && worker.adopt_at <= now && !moving_) {
     adopting_ = true;
     worker.account->begin_tables(worker.next_tables);
     worker.core->adopt(std::exchange(worker.next_tables, nullptr), now, *this);
@@ -148,15 +244,20 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
     worker.account->compare(*worker.core, now, now, 0);
   }
   drain_rings(w, now);
-  worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
+  for (std::uint8_t p = 0; p < ports_.size(); ++p) {
+    drain_port(w, PortNumber{p}, now);
+  }
   expiring_ = w;
   worker.core->expire(now, *this);
   send_emissions(w, now);
   worker.account->expired(now, options_.no_buffer > 0);
   flush(w, now);
 
-  if (worker.next_tables) {
-    request_poll(w, worker.adopt_at);
+  if (worker.next_tables && !moving_) {
+    request_poll(w, std::max(worker.adopt_at, now));
+  }
+  if (moving_ && mover() == w) {
+    request_poll(w, std::max(moving_->due, now + 1));
   }
   const TimeNs due = worker.core->next_deadline();
   if (due != never) {
@@ -252,14 +353,20 @@ bool VirtualSwitch::hand_over(std::size_t from, std::size_t to, const Handoff& i
 
 bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, TimeNs now) {
   const auto bytes = surroundings_.frames()[arrived.frame].bytes();
-  const PortNumber engine = workers_[w].core->engine_port(
-      arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
-  if (engine.value >= ports_.size() ||
-      engine != workers_[w].account->engine_port(arrived.in, bytes)) {
-    expect(false,
-           fmt::format("engine_port() named port {}, which has not the engine", engine.value));
+  std::size_t owner = 0;
+  if (options_.placed) {
+    owner = placement::worker_of(bytes.data(), bytes.size(), workers_[w].placement, w,
+                                 owner_of(arrived.in));
+  } else {
+    const PortNumber engine = workers_[w].core->engine_port(
+        arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+    if (engine.value >= ports_.size() ||
+        engine != workers_[w].account->engine_port(arrived.in, bytes)) {
+      expect(false,
+             fmt::format("engine_port() named port {}, which has not the engine", engine.value));
+    }
+    owner = owner_of(engine);
   }
-  const std::size_t owner = owner_of(engine);
   if (owner == w) {
     return true;
   }
@@ -272,6 +379,9 @@ bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, Tim
 
 void VirtualSwitch::drain_rings(std::size_t w, TimeNs now) {
   for (std::size_t from = 0; from < workers_.size(); ++from) {
+    if (workers_[w].unread[from]) {
+      continue;
+    }
     auto& ring = workers_[w].rings[from];
     // Only frames that are there now: one that this worker's tables send elsewhere goes back.
     for (std::size_t n = ring.size(); n > 0; --n) {
@@ -317,8 +427,17 @@ bool VirtualSwitch::enter_port(std::size_t w, PortNumber p, FrameIndex index, Ti
   return keep_or_hand_over(w, {p, index}, now);
 }
 
+/// The queues of the port that this worker polls.
 void VirtualSwitch::drain_port(std::size_t w, PortNumber port, TimeNs now) {
-  auto& queue = ports_[port.value].received;
+  if (ports_[port.value].received.size() > 1) {
+    drain_queue(w, port, w, now);
+  } else if (owner_of(port) == w) {
+    drain_queue(w, port, 0, now);
+  }
+}
+
+void VirtualSwitch::drain_queue(std::size_t w, PortNumber port, std::size_t number, TimeNs now) {
+  auto& queue = ports_[port.value].received[number];
   std::vector<FrameIndex> burst;
   while (!queue.empty()) {
     burst.clear();
@@ -584,7 +703,9 @@ void VirtualSwitch::crash() {
   crashed_ = true;
   const auto lose = [&](FrameIndex frame) { lose_in_crash(frame); };
   for (Port& port : ports_) {
-    std::ranges::for_each(std::exchange(port.received, {}), lose);
+    for (auto& queue : port.received) {
+      std::ranges::for_each(std::exchange(queue, {}), lose);
+    }
     port.out->link_changed(false, 0, now_);
   }
   for (auto& worker : workers_) {

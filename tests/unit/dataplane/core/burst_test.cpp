@@ -140,6 +140,90 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   EXPECT_GT(contributed, 100U);
 }
 
+/// Frames to one of the trees 4 to 7, mostly alike; some are damaged, or shorter than they say.
+std::vector<Frame> frames_to_copy(RandomFrames& random, TreeNumber tree) {
+  std::vector<Frame> frames;
+  wire::ReductionFrame like;
+  std::size_t length = 0;
+  for (std::size_t i = random.below(70); i != 0; --i) {
+    if (length == 0 || random.one_in(12)) {
+      like = random.reduction();
+      like.tree = tree;
+      like.source_nid = Nid{1};
+      like.vni = Vni{0x400};
+      length = random.one_in(2) ? wire::reduction_frame_bytes : 34 + random.below(100);
+    }
+    if (random.one_in(20)) {
+      like.tree = TreeNumber{static_cast<std::uint16_t>(random.below(9))};
+    }
+    Frame f(like);
+    f.resize(length);
+    wire::store_be<std::uint16_t>(f.portals() + wire::portals_offset::total_length,
+                                  static_cast<std::uint16_t>(length - wire::ethernet_header_bytes));
+    f.fix_checksum();
+    if (random.one_in(12)) {
+      f.bytes()[12 + random.below(22)] ^= static_cast<std::byte>(1U << random.below(8));
+      if (random.one_in(2)) {
+        f.fix_checksum();
+      }
+    }
+    if (random.one_in(30)) {
+      f.resize(random.below(120));
+    }
+    frames.push_back(std::move(f));
+  }
+  return frames;
+}
+
+TEST(ProcessBurst, CopiesAreTheSameAsFramesOneByOne) {
+  RandomFrames random(seed() + 5);
+  TestSwitch burst;
+  TestSwitch single;
+  for (TestSwitch* s : {&burst, &single}) {
+    TablesBuilder tables = tables_of_all_policies(s->core.settings().timers);
+    for (std::uint8_t t = 4; t < 8; ++t) {
+      EXPECT_EQ(tables.add_tree(TreeNumber{t}, 0, PortNumber{static_cast<std::uint8_t>(t - 4)},
+                                PortSet{0b110000}),
+                "");
+    }
+    s->adopt(std::move(tables));
+  }
+  std::size_t copied = 0;
+  std::size_t dropped = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const PortNumber in{static_cast<std::uint8_t>(random.below(4))};
+    const PortNumber changed = random.port();
+    const bool up = !random.one_in(4);
+    burst.core.port_changed(changed, up);
+    single.core.port_changed(changed, up);
+    const TreeNumber tree{static_cast<std::uint16_t>(random.one_in(8) ? 4U : 4U + in.value)};
+    ASSERT_NO_FATAL_FAILURE(expect_decided_alike(burst, single, in, frames_to_copy(random, tree),
+                                                 random, [&](const Decision& d) {
+                                                   copied += d.event == Event::multicast ? 1 : 0;
+                                                   dropped += d.action == Action::drop ? 1 : 0;
+                                                 }));
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  EXPECT_GT(copied, 20'000U);
+  EXPECT_GT(dropped, 1'000U);
+}
+
+TEST(ProcessBurst, OfCopiesNothingIsNotable) {
+  TestSwitch s;
+  wire::ReductionFrame f = arm(7);
+  f.tree = ordinary_tree;
+  std::vector<Frame> frames(5, Frame(f));
+  std::vector<FrameView> views;
+  for (Frame& one : frames) {
+    views.push_back(one.view());
+  }
+  std::vector<Decision> decisions(views.size());
+  const BurstOutcome outcome = s.core.process_burst(parent, views, s.now, decisions);
+  EXPECT_TRUE(outcome.notable.empty());
+  expect_outcome(outcome, decisions);
+  EXPECT_EQ(decisions.back().event, Event::multicast);
+}
+
 TEST(ProcessBurst, OfContributionsThatWereAbsorbedNothingIsNotable) {
   TestSwitch s;
   const auto of_each = [&](const wire::ReductionFrame& frame, ContributionCount count) {
