@@ -30,8 +30,7 @@
 // carried out in a row.
 //
 // CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree
-// without reductions copies (`copy_run`), and unicast frames to ports of this switch
-// (`unicast_run`).
+// without reductions copies (`copy_run`), and unicast frames (`unicast_run`).
 //
 // ALL OTHER FRAMES are processed in two passes, in runs of `run_length`. The first pass classifies
 // by the frame's own bytes and prefetches the cache lines its destination address leads to. The
@@ -267,13 +266,10 @@ template <bool usual>
   const FrameView* const end = frame + run.size();
   for (; frame != end && !what->may_reduce(); ++frame) {
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
-    if (goes_its_way(decision)) [[likely]] {
-      decisions->set_rest(decision);
-    } else {
-      decisions->set(decision);
+    decisions++->set(decision);
+    if (!goes_its_way(decision)) [[unlikely]] {
       notable.insert(static_cast<std::size_t>(frame - run.data()));
     }
-    ++decisions;
   }
   return {static_cast<std::size_t>(frame - run.data()), notable};
 }
@@ -533,14 +529,16 @@ template <bool usual>
   return static_cast<std::size_t>(frame - run.data());
 }
 
-/// Leading unicast frames that leave by a port of this switch; returns their number.
+/// Leading unicast frames.
 template <bool usual>
-[[gnu::noinline]] std::size_t SwitchCore::unicast_run(PortNumber in, std::span<const FrameView> run,
-                                                      Decision* decisions) {
+[[gnu::noinline]] SwitchCore::PlainRun SwitchCore::unicast_run(PortNumber in,
+                                                               std::span<const FrameView> run,
+                                                               Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
   PortSet free = up_;
   free.erase(in);
+  Places notable;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
   const FrameView* frame = run.data();
@@ -552,13 +550,17 @@ template <bool usual>
     if (!check.is_unicast<usual>(*frame, destination)) [[unlikely]] {
       break;
     }
-    const Place place = tables.place(destination);
-    if (!leaves_by_port(place, free)) [[unlikely]] {
-      break;
+    if (const Place place = tables.place(destination); leaves_by_port(place, free)) [[likely]] {
+      decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
+      continue;
     }
-    decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
+    const PackedDecision decision = unicast(Applied(*this), tables, in, *frame, destination);
+    decisions->set_rest(decision);
+    if (!goes_its_way(decision)) [[unlikely]] {
+      notable.insert(static_cast<std::size_t>(frame - run.data()));
+    }
   }
-  return static_cast<std::size_t>(frame - run.data());
+  return {static_cast<std::size_t>(frame - run.data()), notable};
 }
 
 /// The leading frames, as far as one of the loops above takes them. Returns their number, and adds
@@ -573,7 +575,9 @@ std::size_t SwitchCore::leading_run(PortNumber in, std::span<const FrameView> ru
   const wire::FabricAddress to = dfa_of_frame(frame.data);
   std::size_t count = 0;
   if (!IngressCheck::is_for_tree(to)) {
-    count = unicast_run<usual>(in, run, decisions);
+    const PlainRun unicast = unicast_run<usual>(in, run, decisions);
+    count = unicast.count;
+    outcome.notable.insert(first, unicast.notable);
   } else if (const MulticastEntry& entry = tables_->tree(to.tree()); entry.wait_count == 0) {
     count = entry.parent == in ? copy_run<usual>(in, entry, run, decisions) : 0;
   } else {

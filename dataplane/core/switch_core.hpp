@@ -229,7 +229,7 @@ private:
   std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
                        Decision* decisions);
   template <bool usual>
-  std::size_t unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions);
+  PlainRun unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions);
   template <bool usual>
   std::size_t leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                           Decision* decisions, std::size_t first, BurstOutcome& outcome);

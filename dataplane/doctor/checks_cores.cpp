@@ -144,7 +144,7 @@ void check_nodes(const Examination& of) {
   }
 }
 
-/// Of an AF_XDP port.
+/// What follows "port X" for an AF_XDP port.
 std::string interface_steering(const config::Port& port, std::uint32_t workers) {
   if (port.policy.ethertype != placement::ipv4_ethertype) {
     return fmt::format("has one worker, which hands over frames of the others' trees: flow rules "

@@ -16,10 +16,10 @@ namespace tributary::placement {
 
 /// A NUMA node's number.
 using Node = std::int32_t;
-/// Of what is at no node: virtual devices, workers that are not pinned, machines with one node.
+/// Node of whatever is at none: virtual devices, workers that are not pinned, machines with one node.
 inline constexpr Node any_node = -1;
 
-/// Of a process, in the order of its configuration.
+/// Nodes of what a process uses, in the order of its configuration.
 struct Nodes {
   std::vector<Node> ports;
   std::vector<Node> workers;

@@ -8,7 +8,7 @@
 namespace tributary::port {
 
 [[nodiscard]] placement::Node node_of_core(const MachineFiles& files, unsigned core);
-/// Of the NIC behind it; of virtual devices and kinds without one: `any_node`.
+/// Node of the NIC behind it; for virtual devices and kinds without one `any_node`.
 [[nodiscard]] placement::Node node_of_port(const MachineFiles& files, const config::Port& port);
 [[nodiscard]] placement::Nodes nodes_of(const MachineFiles& files,
                                         const config::Config& configuration);

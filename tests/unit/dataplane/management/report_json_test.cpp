@@ -135,7 +135,7 @@ TEST(to_json, worker_with_and_without_a_core) {
   FakeInspector inspector;
   auto workers = inspector.workers();
   EXPECT_EQ(to_json(workers), parse(R"json([{"worker":1,"ports":["leaf0/host0"],"busy_share":0.25,
-                                         "core":3,"cycles":0,"busy_cycles":0,"iterations":1000,"busy_iterations":0,
+                                         "core":3,"pool":0,"cycles":0,"busy_cycles":0,"iterations":1000,"busy_iterations":0,
                              "frames":0,"handed_over":0,"subtotals":0,"added_up":0,
                              "sleeps":0,"slept_us":0}])json"));
   workers[0].core.reset();
