@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -14,6 +15,9 @@
 
 namespace tributary::bench {
 namespace {
+
+/// Puts frames where a worker receives them.
+using Send = void (Star::*)(std::size_t to);
 
 /// Iterations in a row in which no worker did anything before a round counts as done.
 constexpr unsigned idle_rounds = 4;
@@ -43,7 +47,8 @@ void counted(const Star& star, Cost& cost, const std::function<void()>& work) {
   cost.dropped = star.drops() - dropped;
 }
 
-void step_all(Star& star, Cost& cost) {
+void step_all(Star& star, Send send, Cost& cost) {
+  (star.*send)(Star::all_workers);
   cost.cycles.assign(star.shape().workers, 0);
   for (unsigned idle = 0; idle < idle_rounds;) {
     bool any = false;
@@ -61,19 +66,25 @@ void pin(std::size_t worker) {
   ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
 }
 
-void step_threads(Star& star, Cost& cost) {
+void step_threads(Star& star, Send send, Cost& cost) {
   const std::size_t workers = star.shape().workers;
   cost.cycles.assign(workers, 0);
   struct alignas(64) Progress {
     std::atomic<std::uint64_t> last_busy{0};
   };
   std::vector<Progress> progress(workers);
+  std::vector<std::exception_ptr> failures(workers);
   std::atomic<std::size_t> ready{0};
   std::atomic<std::uint64_t> begun{0};
   std::atomic<bool> done{false};
   const auto body = [&](std::size_t w) {
     pin(w);
     rte_thread_register();
+    try {
+      (star.*send)(w);
+    } catch (...) {
+      failures[w] = std::current_exception();
+    }
     ready.fetch_add(1);
     while (ready.load() != workers) {
     }
@@ -101,6 +112,11 @@ void step_threads(Star& star, Cost& cost) {
   for (std::thread& thread : threads) {
     thread.join();
   }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) {
+      std::rethrow_exception(failure);
+    }
+  }
   std::uint64_t last = begun;
   for (const Progress& one : progress) {
     last = std::max(last, one.last_busy.load());
@@ -108,13 +124,12 @@ void step_threads(Star& star, Cost& cost) {
   cost.wall_cycles = last - begun;
 }
 
-Round round(Star& star, void (*run)(Star&, Cost&)) {
+Round round(Star& star, void (*run)(Star&, Send, Cost&)) {
   Round r;
-  star.send_arms();
-  counted(star, r.arms, [&] { run(star, r.arms); });
+  star.begin();
+  counted(star, r.arms, [&] { run(star, &Star::send_arms, r.arms); });
   star.take_copies();
-  star.send_contributions();
-  counted(star, r.contributions, [&] { run(star, r.contributions); });
+  counted(star, r.contributions, [&] { run(star, &Star::send_contributions, r.contributions); });
   star.take_copies();
   const Star::Results results = star.take_results();
   r.results = results.frames;

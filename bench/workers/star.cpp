@@ -45,6 +45,9 @@ Machine::Machine(std::size_t ports, std::uint32_t workers) {
 
 Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
     : machine_(machine), shape_(shape), traffic_(traffic), random_(traffic.seed) {
+  std::vector<std::size_t> order(reductions());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  orders_.assign(shape_.ports, order);
   static unsigned stars = 0;
   worker::SwitchPlan plan;
   plan.name = "bench";
@@ -117,38 +120,54 @@ void Star::put(port::PortDevice& device, const std::vector<wire::ReductionFrame>
   }
 }
 
-std::uint16_t Star::queue_of(TreeNumber tree) const {
+std::size_t Star::receiver_of(PortNumber port, TreeNumber tree) const {
   const placement::Placement* const placement = traffic_.sorted ? group_->placement(0) : nullptr;
-  return placement != nullptr ? static_cast<std::uint16_t>(placement->worker_of(tree))
-                              : std::uint16_t{0};
+  return placement != nullptr ? placement->worker_of(tree) : group_->worker_of(0, port);
 }
 
-void Star::send_arms() {
+std::uint16_t Star::queue_of(TreeNumber tree) const {
+  return traffic_.sorted ? static_cast<std::uint16_t>(receiver_of(PortNumber{0}, tree))
+                         : std::uint16_t{0};
+}
+
+void Star::begin() {
   ++sequence_;
+  if (traffic_.skewed) {
+    for (std::vector<std::size_t>& order : orders_) {
+      std::ranges::shuffle(order, random_);
+    }
+  }
+}
+
+void Star::send_arms(std::size_t to) {
   std::vector<wire::ReductionFrame> frames;
   for (std::size_t r = 0; r < reductions(); ++r) {
-    wire::ReductionFrame& f = frames.emplace_back(frame(r));
+    wire::ReductionFrame f = frame(r);
+    if (to != all_workers && to != receiver_of(PortNumber{0}, f.tree)) {
+      continue;
+    }
     f.dscp = wire::dscp_root;
     f.word.arm = true;
+    frames.push_back(f);
   }
   put(*hosts_[0], frames);
 }
 
-void Star::send_contributions() {
-  std::vector<std::size_t> order(reductions());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+void Star::send_contributions(std::size_t to) {
   for (std::size_t leaf = 1; leaf < shape_.ports; ++leaf) {
-    if (traffic_.skewed) {
-      std::ranges::shuffle(order, random_);
-    }
     std::vector<wire::ReductionFrame> frames;
-    for (const std::size_t r : order) {
-      wire::ReductionFrame& f = frames.emplace_back(frame(r));
+    for (const std::size_t r : orders_[leaf]) {
+      wire::ReductionFrame f = frame(r);
+      if (to != all_workers &&
+          to != receiver_of(PortNumber{static_cast<std::uint8_t>(leaf)}, f.tree)) {
+        continue;
+      }
       f.source_nid = Nid{static_cast<std::uint32_t>(leaf)};
       f.word.op = static_cast<std::uint8_t>(traffic_.op);
       f.word.count = 1;
       f.signature = leaf;
       f.payload.fill(operand(leaf, r));
+      frames.push_back(f);
     }
     put(*hosts_[leaf], frames);
   }

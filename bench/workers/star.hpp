@@ -10,8 +10,10 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -52,6 +54,8 @@ private:
 
 class Star {
 public:
+  static constexpr std::size_t all_workers = std::numeric_limits<std::size_t>::max();
+
   Star(Machine& machine, const Shape& shape, const Traffic& traffic);
 
   [[nodiscard]] worker::WorkerGroup& group() { return *group_; }
@@ -61,10 +65,13 @@ public:
   [[nodiscard]] std::size_t reductions() const { return shape_.trees * reductions_per_tree; }
   [[nodiscard]] std::size_t contributions() const { return reductions() * leaves(); }
 
-  /// Puts an arm of each reduction, for the next sequence, where the switch receives it.
-  void send_arms();
-  /// Puts the contribution of each leaf to each reduction there.
-  void send_contributions();
+  /// The next reduction of each id.
+  void begin();
+  /// Puts an arm of each reduction where the switch receives it. Only those that this worker
+  /// receives, so that each worker can put its own into its cache, as a NIC would.
+  void send_arms(std::size_t to = all_workers);
+  /// Puts the contribution of each leaf to each reduction there, or those that this worker receives.
+  void send_contributions(std::size_t to = all_workers);
   /// Takes the frames sent out of the leaves' ports, and returns their number.
   std::size_t take_copies();
   /// The frames sent out of the root's port.
@@ -87,7 +94,8 @@ public:
 private:
   [[nodiscard]] wire::ReductionFrame frame(std::size_t reduction) const;
   void put(port::PortDevice& device, const std::vector<wire::ReductionFrame>& frames);
-  /// The receive queue of a tree's frames.
+  /// The worker that receives a tree's frames of a port, and in which queue.
+  [[nodiscard]] std::size_t receiver_of(PortNumber port, TreeNumber tree) const;
   [[nodiscard]] std::uint16_t queue_of(TreeNumber tree) const;
 
   Machine& machine_;
@@ -97,7 +105,8 @@ private:
   std::vector<std::unique_ptr<port::PortDevice>> hosts_;
   std::unique_ptr<worker::WorkerGroup> group_;
   std::uint32_t sequence_ = 0;
-  std::uint64_t sent_ = 0; ///< frames that hosts put into rings
+  std::atomic<std::uint64_t> sent_{0};           ///< frames that hosts put into rings
+  std::vector<std::vector<std::size_t>> orders_; ///< of reductions, by port of a leaf
   std::mt19937_64 random_;
 };
 

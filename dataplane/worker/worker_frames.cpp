@@ -210,11 +210,20 @@ std::uint16_t Worker::keep_own_trees(Part& part, PortNumber in, rte_mbuf** frame
     seen.views[i] = view_of(frames[i]);
   }
   const std::size_t of_port = part.owner[in.value];
+  const placement::Placement& placement = *part.placement;
+  const auto owner_of = [&](const core::FrameView& view) {
+    return placement::worker_of(view.data, view.length, placement, index_, of_port);
+  };
   std::uint16_t kept = 0;
   for (std::uint16_t i = 0; i < count; ++i) {
+    __builtin_prefetch(seen.views[i].data, 1);
+  }
+  while (kept < count && owner_of(seen.views[kept]) == index_) {
+    ++kept;
+  }
+  for (std::uint16_t i = kept; i < count; ++i) {
     const core::FrameView& view = seen.views[i];
-    const std::size_t owner =
-        placement::worker_of(view.data, view.length, *part.placement, index_, of_port);
+    const std::size_t owner = owner_of(view);
     if (owner != index_) [[unlikely]] {
       hand_over(owner, {.frame = frames[i],
                         .switch_index = static_cast<std::uint8_t>(part.switch_index),
