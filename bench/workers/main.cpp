@@ -54,7 +54,7 @@ constexpr int exit_usage = 2;
 struct Options {
   std::vector<std::uint32_t> workers = {1, 2, 4, 8, 16};
   std::size_t ports = 16;
-  std::size_t trees = 8;
+  std::size_t trees = 64;
   std::string op = "int_sum";
   std::uint32_t rounds = 200;
   bool threads = false;

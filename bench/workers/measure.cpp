@@ -91,13 +91,18 @@ void step_threads(Star& star, Send send, Cost& cost) {
     std::uint64_t expected = 0;
     begun.compare_exchange_strong(expected, worker::TscClock::cycles());
     progress[w].last_busy.store(worker::TscClock::cycles());
+    std::uint64_t own_last_busy = worker::TscClock::cycles();
     const std::uint64_t drained_cycles = rte_get_tsc_hz() / 1000; // staged frames have left by then
     while (!done.load(std::memory_order_relaxed)) {
       if (step(star, w, cost.cycles[w])) {
-        progress[w].last_busy.store(worker::TscClock::cycles(), std::memory_order_relaxed);
+        own_last_busy = worker::TscClock::cycles();
+        progress[w].last_busy.store(own_last_busy, std::memory_order_relaxed);
       } else if (w == 0) {
+        // Whoever reads the counters of the others takes their cache lines away: only when all
+        // seems done.
         const std::uint64_t now = worker::TscClock::cycles();
-        done = star.idle() && std::ranges::all_of(progress, [&](const Progress& one) {
+        done = now > own_last_busy + drained_cycles && star.idle() &&
+               std::ranges::all_of(progress, [&](const Progress& one) {
                  const std::uint64_t last = one.last_busy.load(std::memory_order_relaxed);
                  return now > last && now - last > drained_cycles;
                });

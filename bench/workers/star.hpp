@@ -24,7 +24,7 @@ namespace tributary::bench {
 /// The dimensions of a switch.
 struct Shape {
   std::size_t ports = 16; ///< the parent's and those of the leaves
-  std::size_t trees = 8;
+  std::size_t trees = 64;
   std::uint32_t workers = 1;
 };
 

@@ -49,6 +49,7 @@ public:
   [[nodiscard]] const SwitchSettings& settings() const { return core_->settings_; }
   [[nodiscard]] const ReductionEngines& engines() const { return core_->engines_; }
   [[nodiscard]] const Tables& tables() const { return *core_->tables_; }
+  [[nodiscard]] const placement::Owners& owners() const { return core_->owners_; }
 
   void count_drop(PortNumber port, DropReason reason) const {
     core_->counters_->drop(port, reason);

@@ -12,8 +12,8 @@
 //
 // So there is only one decision tree, and a mistake in it shows in both. Members of `Effects`:
 //
-//   queries          up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables():
-//                    the current state
+//   queries          up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables(),
+//                    owners(): the current state, and which frames are this worker's
 //   actions          count_drop(port, reason), count_left_out(ports), count_foreign(port)
 //                    count(tree, a counter of TreeCounters)
 //                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
@@ -445,13 +445,20 @@ PackedDecision foreign(Effects effects, PortNumber in, const FrameView& frame, P
   return forward(effects, frame, to, Event::foreign);
 }
 
+/// Its tree's engines are at another worker.
+template <typename Effects> PackedDecision handed_over(Effects effects, TreeNumber tree) {
+  return handed_over(effects.owners().of(tree));
+}
+
 /// Rare cases that involve no engine.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
                                               const FrameView& frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(effects, in, what.reason());
-  case FrameKind::hello: return delivered(Event::hello);
+  case FrameKind::hello:
+    return effects.owners().has(in) ? delivered(Event::hello)
+                                    : handed_over(effects.owners().ports[in.value]);
   case FrameKind::lldp: return delivered(Event::lldp);
   case FrameKind::foreign: return foreign(effects, in, frame, what.foreign_to());
   case FrameKind::unicast:
@@ -471,6 +478,9 @@ template <typename Effects>
     return unicast(effects, tables, in, frame, what.destination());
   }
   if (what.kind() == FrameKind::multicast) [[likely]] {
+    if (!effects.owners().has(what.key().tree())) [[unlikely]] {
+      return handed_over(effects, what.key().tree());
+    }
     const MulticastEntry& entry = tables.tree_of_low_id(what.key());
     if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
       return copied(effects, frame, what.key(), entry);
@@ -490,6 +500,9 @@ template <typename Effects>
                                                     Classified what, bool guarded, TimeNs now) {
   if (what.kind() == FrameKind::reduction) [[likely]] {
     const ReductionKey key = what.key();
+    if (!effects.owners().has(key.tree())) [[unlikely]] {
+      return handed_over(effects, key.tree());
+    }
     const MulticastEntry& entry = tables.tree_of_low_id(key);
     if (entry.children.contains(in)) {
       effects.on_reduction(key, entry, Direction::up);
@@ -506,6 +519,9 @@ template <typename Effects>
     return decide_apart(effects, in, frame, what);
   }
   if (what.kind() == FrameKind::wide) [[unlikely]] {
+    if (!effects.owners().has(what.key().tree())) {
+      return handed_over(effects, what.key().tree());
+    }
     return decide_wide(effects, in, frame, what.key(), guarded, now);
   }
   return decide_plain(effects, tables, in, frame, what);

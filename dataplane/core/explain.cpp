@@ -40,6 +40,7 @@ std::string_view reason_of(Event event) {
   case Event::completed_in_switch: return "the result is multicast by this switch";
   case Event::replayed: return "the root has missed the last result, which goes to all again";
   case Event::kept_released: return "the root refuses the last result, which is kept no longer";
+  case Event::handed_over: return "another worker has its tree, or watches its port";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
   case Event::none:
   case Event::contributed:
@@ -202,6 +203,9 @@ public:
              name_of(d.event), reason_of(d.event));
       }
       break;
+    case Action::hand_over:
+      note("handed over to worker {}: {}", d.port.value, reason_of(d.event));
+      break;
     case Action::deliver:
       note("delivered to the switch's {}: such frames are never forwarded",
            d.event == Event::lldp ? "LLDP station" : "agent");
@@ -331,6 +335,7 @@ public:
   [[nodiscard]] const SwitchSettings& settings() const { return core_->settings(); }
   [[nodiscard]] const ReductionEngines& engines() const { return core_->engines(); }
   [[nodiscard]] const Tables& tables() const { return core_->tables(); }
+  [[nodiscard]] const placement::Owners& owners() const { return core_->owners(); }
 
   void count_drop(PortNumber /*port*/, DropReason /*reason*/) const {}
   void count_foreign(PortNumber /*in*/) const {}

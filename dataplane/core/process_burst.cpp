@@ -334,7 +334,7 @@ template <bool usual, wire::Opcode op>
       }
       const ReductionKey key = key_of_frame(again);
       const MulticastEntry& its = tables.tree_of_low_id(key);
-      if ((its.children.bits() & from.bits()) == 0) {
+      if ((its.children.bits() & from.bits()) == 0 || !core.owners_.has(key.tree())) {
         break;
       }
       tree.change_to_tree_of(middle);
@@ -413,7 +413,7 @@ template <bool usual>
       }
       const ReductionKey key = key_of_frame(data);
       const MulticastEntry& its = tables.tree_of_low_id(key);
-      if (its.parent != in || its.wait_count == 0) {
+      if (its.parent != in || its.wait_count == 0 || !owners_.has(key.tree())) {
         break;
       }
       arms.finish();
@@ -531,9 +531,8 @@ template <bool usual>
 
 /// Leading unicast frames.
 template <bool usual>
-[[gnu::noinline]] SwitchCore::PlainRun SwitchCore::unicast_run(PortNumber in,
-                                                               std::span<const FrameView> run,
-                                                               Decision* decisions) {
+[[gnu::noinline]] SwitchCore::PlainRun
+SwitchCore::unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions) {
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
   PortSet free = up_;
@@ -579,7 +578,9 @@ std::size_t SwitchCore::leading_run(PortNumber in, std::span<const FrameView> ru
     count = unicast.count;
     outcome.notable.insert(first, unicast.notable);
   } else if (const MulticastEntry& entry = tables_->tree(to.tree()); entry.wait_count == 0) {
-    count = entry.parent == in ? copy_run<usual>(in, entry, run, decisions) : 0;
+    count = entry.parent == in && owners_.has(to.tree())
+                ? copy_run<usual>(in, entry, run, decisions)
+                : 0;
   } else {
     Run reduced = reduce_run<usual>(in, run, now, decisions);
     if (reduced.count == 0) {

@@ -36,6 +36,7 @@
 #include "dataplane/core/tables.hpp"
 #include "dataplane/core/tracing.hpp"
 #include "dataplane/core/wide_engine.hpp"
+#include "dataplane/placement/owners.hpp"
 #include "tributary/traffic_class.hpp"
 
 #include <array>
@@ -99,6 +100,9 @@ public:
   /// less slot memory than the trees were given.
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
+  /// Which frames are this worker's; all others are handed over. May be changed between two bursts.
+  [[nodiscard]] const placement::Owners& owners() const { return owners_; }
+  [[nodiscard]] placement::Owners& owners() { return owners_; }
 
   /// Gives another core the engines of these trees. From now on this one knows nothing of their
   /// reductions; nothing is emitted.
@@ -267,6 +271,7 @@ private:
   bool any_stuck_ = false;
   std::array<PortSet, traffic_classes> stuck_{};
   std::uint64_t spray_ = 0;
+  placement::Owners owners_;
   std::shared_ptr<const Tables> tables_;
   std::vector<IngressCheck> checks_; ///< prepared from the ports of `tables_`
   std::vector<PortNumber> homes_;    ///< of engines, by tree

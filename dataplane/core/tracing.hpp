@@ -11,8 +11,8 @@ namespace tributary::core {
 enum class Tracing : std::uint8_t {
   off,
   notable, ///< all except those that would fill the ring within a millisecond: unicast by its
-           ///< normal route, copies on a tree without reductions, and contributions absorbed by an
-           ///< engine
+           ///< normal route, copies on a tree without reductions, contributions absorbed by an
+           ///< engine, and what is handed over to another worker
   everything,
 };
 
@@ -24,11 +24,12 @@ constexpr std::uint64_t outcome_of(PackedDecision decision) {
 /// Whether it is one of the decisions without reductions that `notable` omits.
 constexpr bool goes_its_way(PackedDecision decision) {
   return outcome_of(decision) == decided(Action::forward, Event::unicast, {}, 0, 0, {}).rest ||
-         outcome_of(decision) == decided(Action::replicate, Event::multicast, {}, 0, 0, {}).rest;
+         outcome_of(decision) == decided(Action::replicate, Event::multicast, {}, 0, 0, {}).rest ||
+         outcome_of(decision) == decided(Action::hand_over, Event::handed_over, {}, 0, 0, {}).rest;
 }
 constexpr bool goes_its_way(Action action, Event event) {
   return (action == Action::forward && event == Event::unicast) ||
-         (action == Action::replicate && event == Event::multicast);
+         (action == Action::replicate && event == Event::multicast) || action == Action::hand_over;
 }
 
 /// Whether it is one of the reduction decisions that `notable` omits.

@@ -43,7 +43,7 @@ template <bool usual>
       break;
     }
     const MulticastEntry& entry = tables.tree(dfa.tree());
-    if (entry.wait_count == 0) {
+    if (entry.wait_count == 0 || !owners_.has(dfa.tree())) {
       break;
     }
     const ReductionKey key(dfa.tree(), dfa.slot());

@@ -58,15 +58,17 @@ void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& se
       switch_index, settings, placement != nullptr ? PortSet::first(max_ports) : owned, pool_);
   part->owned = owned;
   part->tagged = tagged;
-  if (placement != nullptr) {
-    part->placement = *placement;
-  }
-  part->whole = static_cast<std::size_t>(owned.size()) == owners.size() && placement == nullptr;
-  if (!part->whole && placement == nullptr) {
-    part->subtotals = std::make_unique<core::SubtotalTable>();
-  }
   std::ranges::transform(owners, part->owner.begin(),
                          [](std::size_t w) { return static_cast<std::uint8_t>(w); });
+  part->placed = placement != nullptr;
+  if (part->placed) {
+    part->core.owners() = {
+        .trees = *placement, .ports = part->owner, .self = static_cast<std::uint8_t>(index_)};
+  }
+  part->decides_all = part->placed || static_cast<std::size_t>(owned.size()) == owners.size();
+  if (!part->decides_all) {
+    part->subtotals = std::make_unique<core::SubtotalTable>();
+  }
   shared_.counters[switch_index][index_] = &part->core.counters();
   part_by_switch_.resize(std::max(part_by_switch_.size(), switch_index + 1));
   part_by_switch_[switch_index] = part.get();
@@ -96,7 +98,7 @@ void Worker::add_port(std::size_t switch_index, PortNumber number, port::PortDev
   inputs_.push_back(
       {&device, &part, number, nullptr, output.has_edge() ? &output : nullptr, !device.is_open()});
   lively_ = inputs_.size();
-  if (part.placement && device.steered()) {
+  if (part.placed && device.steered()) {
     part.polled_elsewhere.insert(number);
   }
 }
@@ -139,7 +141,7 @@ core::EngineState Worker::give_out(std::size_t switch_index, placement::Bucket b
     trees.emplace_back(static_cast<std::uint16_t>(t));
   }
   core::EngineState state = part.core.give_out(trees);
-  part.placement->set(bucket, to);
+  part.core.owners().trees.set(bucket, to);
   return state;
 }
 
@@ -147,7 +149,7 @@ void Worker::take_in(std::size_t switch_index, placement::Bucket bucket,
                      const core::EngineState& state) {
   Part& part = *part_of(switch_index);
   part.core.take_in(state);
-  part.placement->set(bucket, index_);
+  part.core.owners().trees.set(bucket, index_);
 }
 
 void Worker::run() {

@@ -134,7 +134,7 @@ public:
   void take_in(std::size_t switch_index, placement::Bucket bucket, const core::EngineState& state);
   /// By all others.
   void place(std::size_t switch_index, placement::Bucket bucket, std::size_t to) {
-    part_of(switch_index)->placement->set(bucket, to);
+    part_of(switch_index)->core.owners().trees.set(bucket, to);
   }
 
   /// Requires that the port is here. 0: unknown.
@@ -215,8 +215,7 @@ private:
     std::uint64_t stuck_changes = 0;                           ///< last value given to the core
     PortSet carriers;                                          ///< last state given to `links`
     PortSet owned;                                             ///< ports that are here
-    /// Where trees are; none: engines are at ports.
-    std::optional<placement::Placement> placement;
+    bool placed = false; ///< trees are on workers, as the core knows; otherwise engines at ports
     std::array<core::Counter, placement::bucket_count> work{}; ///< by bucket, sampled
     core::Counter other_work;                                  ///< of frames without a bucket
     std::uint32_t bursts = 0;                                  ///< so far, to sample one in many
@@ -225,7 +224,8 @@ private:
     std::array<std::uint64_t, max_ports> received_elsewhere{};
     std::unique_ptr<liveness::Links> links;            ///< null: unwatched
     std::uint16_t ethertype = wire::default_ethertype; ///< of the link hellos
-    bool whole = true;                                 ///< all ports are here
+    /// The core decides about every frame that comes: all ports are here, or trees are placed.
+    bool decides_all = true;
     std::array<std::uint8_t, max_ports> owner{};
     /// For ports that are here, and for others with a transmit queue here; null: neither.
     std::array<std::unique_ptr<OutputPort>, max_ports> outputs;
@@ -363,9 +363,8 @@ private:
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void drop_handoff(std::size_t to, const Handoff& item);
-  void sample_work(Part& part, std::span<const core::FrameView> views);
-  std::uint16_t keep_own_trees(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
-                               Seen& seen);
+  void sample_work(Part& part, std::span<const core::FrameView> views,
+                   std::span<const core::Decision> decisions);
   std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                          Seen& seen);
   void cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,

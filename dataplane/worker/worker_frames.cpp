@@ -115,7 +115,7 @@ bool Worker::receive_from(Input& input) {
     if (tap_ != nullptr) [[unlikely]] {
       tap(*input.part, input.number, Direction::received, frames.data(), count);
     }
-    if (input.edge == nullptr && !input.impairment && input.part->whole) [[likely]] {
+    if (input.edge == nullptr && !input.impairment && input.part->decides_all) [[likely]] {
       // As in `steer`, except that the frames have been examined.
       if (input.part->links) {
         input.part->links->frames_came(input.number);
@@ -172,12 +172,11 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
   if (part.links) {
     part.links->frames_came(in);
   }
-  if (part.whole) [[likely]] {
+  if (part.decides_all) [[likely]] {
     process_seen(part, in, frames, count, std::move(seen));
     return;
   }
-  const std::uint16_t kept = part.placement ? keep_own_trees(part, in, frames, count, seen)
-                                            : keep_own(part, in, frames, count, seen);
+  const std::uint16_t kept = keep_own(part, in, frames, count, seen);
   if (kept == 0) {
     return;
   }
@@ -189,8 +188,13 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
 }
 
 /// For placement::Balancer. A burst in many is enough to compare buckets.
-[[gnu::noinline]] void Worker::sample_work(Part& part, std::span<const core::FrameView> views) {
-  for (const core::FrameView& view : views) {
+[[gnu::noinline]] void Worker::sample_work(Part& part, std::span<const core::FrameView> views,
+                                           std::span<const core::Decision> decisions) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const core::FrameView& view = views[i];
+    if (decisions[i].action == core::Action::hand_over) {
+      continue;
+    }
     const std::uint64_t lines = (view.length + line_bytes - 1) / line_bytes;
     const wire::FabricAddress dfa = view.length < placement::addressed_frame_bytes
                                         ? wire::FabricAddress{}
@@ -198,56 +202,6 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     (dfa.is_multicast() ? part.work[placement::bucket_of(dfa.tree()).value] : part.other_work)
         .add(lines);
   }
-}
-
-/// Hands over the frames of a burst that belong to other workers; moves the others to the front,
-/// and returns how many. `seen` is updated for those that stay: where the port is steered, mostly
-/// all.
-std::uint16_t Worker::keep_own_trees(Part& part, PortNumber in, rte_mbuf** frames,
-                                     std::uint16_t count, Seen& seen) {
-  const std::uint16_t ready = seen.ready;
-  for (std::uint16_t i = ready; i < count; ++i) {
-    seen.views[i] = view_of(frames[i]);
-  }
-  const std::size_t of_port = part.owner[in.value];
-  const placement::Placement& placement = *part.placement;
-  const auto owner_of = [&](const core::FrameView& view) {
-    return placement::worker_of(view.data, view.length, placement, index_, of_port);
-  };
-  std::uint16_t kept = 0;
-  for (std::uint16_t i = 0; i < count; ++i) {
-    __builtin_prefetch(seen.views[i].data, 1);
-  }
-  while (kept < count && owner_of(seen.views[kept]) == index_) {
-    ++kept;
-  }
-  for (std::uint16_t i = kept; i < count; ++i) {
-    const core::FrameView& view = seen.views[i];
-    const std::size_t owner = owner_of(view);
-    if (owner != index_) [[unlikely]] {
-      hand_over(owner, {.frame = frames[i],
-                        .switch_index = static_cast<std::uint8_t>(part.switch_index),
-                        .port = in,
-                        .purpose = HandoffPurpose::process,
-                        .leaving = {}});
-      continue;
-    }
-    if (kept != i) [[unlikely]] {
-      frames[kept] = frames[i];
-      seen.views[kept] = view;
-    }
-    ++kept;
-  }
-  constexpr std::uint32_t one_in = 16;
-  if (++part.bursts % one_in == 0) [[unlikely]] {
-    sample_work(part, seen.views.first(kept));
-  }
-  if (kept != count) {
-    seen.ready = ready == count ? kept : std::uint16_t{0};
-    seen.own = seen.own && ready == count;
-    seen.bytes = not_added_up;
-  }
-  return kept;
 }
 
 /// Carries out the decisions of a burst; see core/dispatch.hpp. Released frames are collected at
@@ -279,6 +233,16 @@ public:
     std::for_each_n(frames_ + first, count,
                     [length](rte_mbuf* frame) { set_length(frame, length); });
     return send_run(first, count, std::uint64_t{length} * count, port, traffic_class);
+  }
+  std::size_t hand_over(std::size_t first, std::size_t count, std::size_t to) {
+    for (std::size_t i = first; i != first + count; ++i) {
+      worker_.hand_over(to, {.frame = frames_[i],
+                             .switch_index = static_cast<std::uint8_t>(part_.switch_index),
+                             .port = in_,
+                             .purpose = HandoffPurpose::process,
+                             .leaving = {}});
+    }
+    return count;
   }
   bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
     worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count),
@@ -408,6 +372,10 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
     trace_burst(part, in, seen, outcome.notable);
   }
 
+  constexpr std::uint32_t one_in = 16;
+  if (part.placed && ++part.bursts % one_in == 0) [[unlikely]] {
+    sample_work(part, seen.views.first(ready), seen.ready_decisions());
+  }
   Performing performing(*this, part, in, frames, seen);
   core::dispatch(seen.ready_decisions(), performing, outcome.others);
   performing.free_released();
@@ -574,13 +542,7 @@ bool Worker::take_handoffs() {
           frames[run++] = items[i++].frame;
         }
         statistics_.frames.add(run);
-        if (part.placement) { // another worker may have got the tree since they were handed over
-          Seen seen(pool_, frames.data(), run);
-          fetch(seen.ready_views());
-          steer(part, first.port, frames.data(), run, std::move(seen));
-        } else {
-          process(part, first.port, frames.data(), run);
-        }
+        process(part, first.port, frames.data(), run);
       }
     }
   }

@@ -43,7 +43,13 @@ void VirtualSwitch::start_cores() {
     worker.ingress_account = std::make_unique<IngressAccount>(options_.pause_limits);
     worker.rings.assign(workers_.size(), {});
     worker.unread.assign(workers_.size(), false);
-    worker.placement = placement::Placement(workers_.size());
+    if (options_.placed) {
+      placement::Owners& owners = worker.core->owners();
+      owners = {.trees = at_nic_, .self = static_cast<std::uint8_t>(&worker - workers_.data())};
+      for (std::uint8_t p = 0; p < ports_.size(); ++p) {
+        owners.ports[p] = static_cast<std::uint8_t>(owner_of(PortNumber{p}));
+      }
+    }
     worker.up = PortSet::first(max_ports);
     worker.wanted = {};
   }
@@ -164,18 +170,18 @@ void VirtualSwitch::continue_move(std::size_t w, TimeNs now) {
   case 1:
     moving_->state = worker.core->give_out(trees);
     moving_->account = worker.account->give_out(trees);
-    worker.placement.set(move.bucket, move.to);
+    worker.core->owners().trees.set(move.bucket, move.to);
     break;
   case 2:
     worker.core->take_in(moving_->state);
     worker.account->take_in(*moving_->account);
-    worker.placement.set(move.bucket, move.to);
+    worker.core->owners().trees.set(move.bucket, move.to);
     worker.unread[move.from] = false;
     worker.account->compare(*worker.core, now, now, 0);
     break;
   default:
     if (moving_->step - first_of_others < moving_->others.size()) {
-      worker.placement.set(move.bucket, move.to);
+      worker.core->owners().trees.set(move.bucket, move.to);
       break;
     }
     at_nic_.set(move.bucket, move.to);
@@ -352,29 +358,30 @@ bool VirtualSwitch::hand_over(std::size_t from, std::size_t to, const Handoff& i
 }
 
 bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, TimeNs now) {
-  const auto bytes = surroundings_.frames()[arrived.frame].bytes();
-  std::size_t owner = 0;
   if (options_.placed) {
-    owner = placement::worker_of(bytes.data(), bytes.size(), workers_[w].placement, w,
-                                 owner_of(arrived.in));
-  } else {
-    const PortNumber engine = workers_[w].core->engine_port(
-        arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
-    if (engine.value >= ports_.size() ||
-        engine != workers_[w].account->engine_port(arrived.in, bytes)) {
-      expect(false,
-             fmt::format("engine_port() named port {}, which has not the engine", engine.value));
-    }
-    owner = owner_of(engine);
+    return true; // the core decides that
   }
-  if (owner == w) {
+  const auto bytes = surroundings_.frames()[arrived.frame].bytes();
+  const PortNumber engine = workers_[w].core->engine_port(
+      arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+  if (engine.value >= ports_.size() ||
+      engine != workers_[w].account->engine_port(arrived.in, bytes)) {
+    expect(false,
+           fmt::format("engine_port() named port {}, which has not the engine", engine.value));
+  }
+  if (owner_of(engine) == w) {
     return true;
   }
-  if (!hand_over(w, owner, {arrived.frame, arrived.in}, arrived.in, now)) {
+  hand_over_to_process(w, owner_of(engine), arrived, now);
+  return false;
+}
+
+void VirtualSwitch::hand_over_to_process(std::size_t from, std::size_t to, const Arrived& arrived,
+                                         TimeNs now) {
+  if (!hand_over(from, to, {arrived.frame, arrived.in}, arrived.in, now)) {
     ++accounting_.handoff_full;
     --accounting_.waiting;
   }
-  return false;
 }
 
 void VirtualSwitch::drain_rings(std::size_t w, TimeNs now) {
@@ -497,6 +504,13 @@ public:
     at_.send(worker_, in_, port, emitted, now_);
     return count;
   }
+  std::size_t hand_over(std::size_t, std::size_t count, std::size_t to) {
+    expect_unchanged("handed over");
+    at_.expect(to < at_.workers_.size() && to != worker_, "handed a frame over to nobody else");
+    ++at_.accounting_.waiting; // still
+    at_.hand_over_to_process(worker_, to, {in_, frame_}, now_);
+    return count;
+  }
   bool replicate(std::size_t, std::size_t, PortSet ports, std::uint8_t) {
     ++at_.accounting_.replicated;
     expect_unchanged("replicated");
@@ -585,11 +599,24 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
         decision.action == core::Action::replicate_result) {
       after = after.first(std::min<std::size_t>(after.size(), decision.length));
     }
-    workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i], after,
-                               now);
+    if (decision.action == core::Action::hand_over) {
+      check_hand_over(w, in, original.bytes(), decision);
+    } else {
+      workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i], after,
+                                 now);
+    }
     core::dispatch(std::span(&decisions[i], 1),
                    Performing(*this, w, in, burst[i], decisions[i], original, now));
   }
+}
+
+/// By the frame's bytes alone, as a NIC would place it.
+void VirtualSwitch::check_hand_over(std::size_t w, PortNumber in, std::span<const std::byte> bytes,
+                                    const core::Decision& decision) {
+  const std::size_t owner = placement::worker_of(bytes.data(), bytes.size(),
+                                                 workers_[w].core->owners().trees, w, owner_of(in));
+  expect(options_.placed && decision.port.value == owner,
+         fmt::format("a frame of worker {} was handed over to {}", owner, decision.port.value));
 }
 
 void VirtualSwitch::send_from_agent(PortNumber port, std::span<const std::byte> bytes, TimeNs now) {

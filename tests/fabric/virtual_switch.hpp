@@ -203,7 +203,6 @@ private:
     TimeNs adopt_at = never;
     std::vector<std::deque<Handoff>> rings; ///< by the worker that hands over
     std::vector<bool> unread;               ///< likewise: left alone for now
-    placement::Placement placement;         ///< as this worker knows it
     TimeNs poll_at = never;
     TimeNs polled_at;
     std::uint64_t poll_interval_ns = 0;
@@ -251,6 +250,9 @@ private:
   bool enter_port(std::size_t worker, PortNumber port, FrameIndex frame, TimeNs now);
   /// Whether this worker must process the frame; hands it over to the right one otherwise.
   bool keep_or_hand_over(std::size_t worker, const Arrived& arrived, TimeNs now);
+  void hand_over_to_process(std::size_t from, std::size_t to, const Arrived& arrived, TimeNs now);
+  void check_hand_over(std::size_t worker, PortNumber in, std::span<const std::byte> bytes,
+                       const core::Decision& decision);
   /// False when the ring is full: then the frame was dropped, and counted at `counted_at`.
   bool hand_over(std::size_t from, std::size_t to, const Handoff& item, PortNumber counted_at,
                  TimeNs now);
