@@ -483,7 +483,8 @@ template <bool usual>
     }
     if (more.count == 0) {
       ReductionKey key;
-      if (!check.is_reduction<usual>(frame, key) || tables.tree_of_low_id(key).wait_count == 0) {
+      if (!check.is_reduction<usual>(frame, key) || tables.tree_of_low_id(key).wait_count == 0 ||
+          !owners_.has(key.tree())) {
         break;
       }
       const PackedDecision decision =

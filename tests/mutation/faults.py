@@ -27,7 +27,7 @@ IN_SWITCH_DECIDE = "dataplane/core/in_switch_decide.hpp"
 IN_SWITCH_RECORD = "dataplane/core/in_switch_record.hpp"
 IN_SWITCH = "dataplane/core/in_switch.cpp"
 ENGINE_STATE = "dataplane/core/engine_state.cpp"
-FRAME_OWNER = "dataplane/placement/frame_owner.hpp"
+OWNERS = "dataplane/placement/owners.hpp"
 ROOT = "endpoint/collective/root.cpp"
 ROOT_SEQUENCES = "endpoint/collective/root_sequences.cpp"
 ROOT_GATHERING = "endpoint/collective/root_gathering.cpp"
@@ -382,8 +382,10 @@ FAULTS = [
           "    if (!one.slot.empty()) {", "    if (one.slot.size() == 1) {"),
     Fault("move_keeps_the_old_engine", ENGINE_STATE, "the old worker still has the reduction, and its timer",
           "    engines_.forget(one.key, entry);\n", ""),
-    Fault("trees_stay_where_they_arrive", FRAME_OWNER, "a frame that a NIC brings elsewhere is not handed over",
-          "    return placement.worker_of(destination.tree());", "    return self;"),
+    Fault("trees_stay_where_they_arrive", OWNERS, "a frame that a NIC brings elsewhere is not handed over",
+          "    return static_cast<std::uint8_t>(trees.worker_of(tree));", "    return self;"),
+    Fault("runs_take_trees_of_others", PROCESS_BURST, "an arm behind others arms at a worker that does not have its tree",
+          "its.wait_count == 0 || !owners_.has(key.tree())) {", "its.wait_count == 0) {"),
     # ---- unicast routes; only the tier `unit` has tests of them ----
     Fault("route_spare_back_to_its_port", ROUTE_DECIDE, "a root sends a frame back though another spare is up",
           "      found.except = in;\n", ""),

@@ -4,6 +4,7 @@
 
 #include "dataplane/core/explain.hpp"
 #include "dataplane/core/tracing.hpp"
+#include "dataplane/placement/frame_owner.hpp"
 #include "tests/unit/dataplane/core/alike.hpp"
 #include "tests/unit/dataplane/core/random_frames.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
@@ -138,6 +139,56 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(on_their_way, 10'000U);
   EXPECT_GT(contributed, 100U);
+}
+
+/// Each frame by its bytes alone (frame_owner.hpp), whatever frames are around it.
+TEST(ProcessBurst, WhatIsAnotherWorkersIsHandedOverAndChangesNothing) {
+  constexpr std::uint8_t self = 1;
+  RandomFrames random(seed() + 6);
+  TestSwitch burst(random_test_settings());
+  TestSwitch single(random_test_settings());
+  placement::Owners owners{.trees = placement::Placement(3), .self = self};
+  for (std::uint8_t port = 0; port < max_ports; ++port) {
+    owners.ports[port] = port % 3;
+  }
+  for (TestSwitch* s : {&burst, &single}) {
+    s->adopt(tables_of_all_policies(s->core.settings().timers));
+    s->core.owners() = owners;
+  }
+  std::size_t handed_over = 0;
+  std::size_t contributed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const PortNumber in = random.port();
+    std::vector<Frame> frames;
+    for (std::size_t i = random.below(70); i != 0; --i) {
+      frames.push_back(random.one_in(15) ? random_unicast(random) : random.frame());
+    }
+    std::size_t i = 0;
+    ASSERT_NO_FATAL_FAILURE(
+        expect_decided_alike(burst, single, in, frames, random, [&](const Decision& d) {
+          const FrameView frame = frames[i++].view();
+          const std::size_t owner = placement::worker_of(frame.data, frame.length, owners.trees,
+                                                         self, owners.ports[in.value]);
+          if (d.action == Action::hand_over) {
+            ++handed_over;
+            ASSERT_NE(owner, self);
+            ASSERT_EQ(d.port.value, owner);
+          } else if (d.action != Action::drop) {
+            ASSERT_EQ(owner, self);
+          }
+          contributed += d.event == Event::contributed ? 1 : 0;
+        }));
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  EXPECT_GT(handed_over, 10'000U);
+  EXPECT_GT(contributed, 100U);
+  for (std::uint16_t t = 0; t < 4; ++t) {
+    for (std::uint8_t id = 0; id < reductions_per_tree; ++id) {
+      const ReductionKey key(TreeNumber{t}, ReductionId{id});
+      EXPECT_TRUE(owners.has(TreeNumber{t}) || !burst.core.engines().descriptor(key).match.armed())
+          << "tree " << t;
+    }
+  }
 }
 
 /// Frames to one of the trees 4 to 7, mostly alike; some are damaged, or shorter than they say.
