@@ -90,10 +90,13 @@ void KernelRules::look_around() {
     error = ask_(*list);
     if (error == 0) {
       size_ = static_cast<std::uint32_t>(list->data);
-      std::vector<Place> places(std::min(list->rule_cnt, count.rule_cnt));
-      std::memcpy(places.data(), room.data() + offsetof(ethtool_rxnfc, rule_locs),
-                  places.size() * sizeof(Place));
-      taken_ = std::set(places.begin(), places.end());
+      const std::byte* at = room.data() + offsetof(ethtool_rxnfc, rule_locs);
+      for (auto left = std::min(list->rule_cnt, count.rule_cnt); left != 0; --left) {
+        Place place = 0;
+        std::memcpy(&place, at, sizeof place);
+        taken_.insert(place);
+        at += sizeof place;
+      }
     }
   }
   if (error != 0) {

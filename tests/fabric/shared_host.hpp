@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -26,12 +25,12 @@ public:
   void receive(std::span<const std::byte> frame, TrafficClass c, TimeNs now,
                HostPort& port) override {
     const ReductionId id = wire::dfa_of(frame.data() + wire::ethernet_header_bytes).slot();
-    for (const Part& part : std::views::reverse(parts_)) {
-      if (id.value >= part.first.value && id.value < part.first.value + part.ids &&
-          part.has_ids()) {
-        part.program->receive(frame, c, now, port);
-        return;
-      }
+    // Not by std::views::reverse, which clang 14 does not compile.
+    const auto part = std::find_if(parts_.rbegin(), parts_.rend(), [id](const Part& one) {
+      return id.value >= one.first.value && id.value < one.first.value + one.ids && one.has_ids();
+    });
+    if (part != parts_.rend()) {
+      part->program->receive(frame, c, now, port);
     }
   }
   void wake(TimeNs now, HostPort& port) override {
