@@ -172,13 +172,12 @@ def main():
             said += run_isolated(f"{module}.{name}", options.build).splitlines()
 
     chosen = [test for test in tests if wanted(f"{test[0]}.{test[1]}")]
-    light, heavy = ([test for test in chosen if is_heavy(test) is group] for group in (False, True))
-    pools = [ThreadPoolExecutor(SIDE_BY_SIDE), ThreadPoolExecutor(HEAVY_SIDE_BY_SIDE)]
+    pools = {False: ThreadPoolExecutor(SIDE_BY_SIDE), True: ThreadPoolExecutor(HEAVY_SIDE_BY_SIDE)}
     try:
-        for pool, tests in zip(pools, (light, heavy), strict=True):
-            list(pool.map(run, tests))
+        for heavy, pool in pools.items():
+            list(pool.map(run, [test for test in chosen if is_heavy(test) is heavy]))
     except BaseException:
-        for pool in pools:
+        for pool in pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
         for child in set(worlds):
             child.kill()
