@@ -8,9 +8,9 @@ A test is a function `test_...(lab)` in a module test_*.py here. It runs as the 
 network, mount and process namespaces, so whatever it leaves, the kernel clears away, also after Ctrl-C.
 It is skipped, with the reason, where the machine cannot do what it needs. GTEST_FILTER selects.
 
-Several run side by side, for most of them wait most of the time. A module whose programs are many or
-compute much says `HEAVY = True`; its tests run after the others, two at a time. Which modules a build
-with sanitizers runs is in builds.py.
+Several run side by side, for most of them wait most of the time. A module that needs the machine for
+itself says `ALONE = True`; its tests run after the others, one by one. Which modules a build with sanitizers
+runs is in builds.py.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from builds import UNDER, runs_under  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.cases import Cases, Failed, Skip, wanted  # noqa: E402
 
-SIDE_BY_SIDE, HEAVY_SIDE_BY_SIDE = 3, 2
+SIDE_BY_SIDE = 3
 SKIP_CODE = 77  # meson's and automake's
 HANG_SECONDS = 300
 DRIVERS = ["bus_pci", "bus_vdev", "mempool_ring", "net_af_packet", "net_af_xdp", "net_memif", "net_null", "net_pcap",
@@ -57,8 +57,8 @@ def discover():
     return sorted(found, key=lambda test: (test[0], test[2].__code__.co_firstlineno))
 
 
-def is_heavy(test):
-    return getattr(inspect.getmodule(test[2]), "HEAVY", False)
+def needs_the_machine(test):
+    return getattr(inspect.getmodule(test[2]), "ALONE", False)
 
 
 def show_drivers():
@@ -172,13 +172,14 @@ def main():
             said += run_isolated(f"{module}.{name}", options.build).splitlines()
 
     chosen = [test for test in tests if wanted(f"{test[0]}.{test[1]}")]
-    pools = {False: ThreadPoolExecutor(SIDE_BY_SIDE), True: ThreadPoolExecutor(HEAVY_SIDE_BY_SIDE)}
+    alone = [test for test in chosen if needs_the_machine(test)]
+    pool = ThreadPoolExecutor(SIDE_BY_SIDE)
     try:
-        for heavy, pool in pools.items():
-            list(pool.map(run, [test for test in chosen if is_heavy(test) is heavy]))
+        list(pool.map(run, [test for test in chosen if test not in alone]))
+        for test in alone:
+            run(test)
     except BaseException:
-        for pool in pools.values():
-            pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
         for child in set(worlds):
             child.kill()
         raise

@@ -11,7 +11,7 @@ from tributary.cases import Skip
 from tributary.mpi_library import MPICH, OPENMPI, Missing
 from tributary.network import shell, wait_until
 
-HEAVY = True  # eight ranks use the whole machine
+ALONE = True  # eight ranks use the whole machine
 HERE = Path(__file__).resolve().parent
 SOURCE, OTHER_VERSION = HERE / "mpi_many.c", HERE / "mpi_other_version.c"
 DIES = HERE / "mpi_dies_at.c"

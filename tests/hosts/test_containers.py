@@ -18,7 +18,7 @@ from tributary.mpi_cluster import MpiCluster
 from tributary.mpi_library import OPENMPI, PROGRAMS, ROOT as ANOTHER_DEBIAN, Missing
 from tributary.network import RawPort, wait_until
 
-HEAVY = True
+ALONE = True
 PI = PROGRAMS / "pi.c"
 ROUNDS, SEED = 200, 7
 LIMITED = ("setpriv", "--clear-groups", "--inh-caps=-all")

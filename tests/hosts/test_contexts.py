@@ -11,7 +11,7 @@ from test_one_root import nothing_is_left
 from test_python import beside, outputs_of, python
 from tributary.network import shell, wait_until
 
-HEAVY = True  # many frames on the whole machine
+ALONE = True  # many frames on the whole machine
 HERE = Path(__file__).resolve().parent
 SIZE, SECONDS = 4, 200
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from programs import programs
 from tributary.network import shell, wait_until
 
-HEAVY = True
+ALONE = True
 
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo-faults"
 KEYS = {

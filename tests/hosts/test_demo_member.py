@@ -4,7 +4,7 @@ import json
 
 from test_demo import programs, start
 
-HEAVY = True
+ALONE = True
 
 
 def test_a_killed_member_is_named_by_the_others_who_go_on_without_it(lab):

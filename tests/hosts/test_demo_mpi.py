@@ -9,7 +9,7 @@ from programs import programs
 from tributary.cases import Skip
 from tributary.mpi_library import OPENMPI
 
-HEAVY = True
+ALONE = True
 DEMO = Path(__file__).resolve().parents[2] / "scripts" / "demo-mpi"
 
 

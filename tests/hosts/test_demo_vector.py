@@ -5,7 +5,7 @@ import json
 from programs import programs
 from test_demo import start
 
-HEAVY = True
+ALONE = True
 
 
 def test_vectors_are_exact_while_every_port_of_the_leaves_loses_frames(lab):

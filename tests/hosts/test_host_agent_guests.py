@@ -14,7 +14,7 @@ from test_python import python
 from tributary.mpi_library import MPICH, OPENMPI
 from tributary.network import wait_until
 
-HEAVY = True
+ALONE = True
 ROOT = Path(__file__).resolve().parents[2]
 
 

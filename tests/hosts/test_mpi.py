@@ -11,7 +11,7 @@ from tributary.mpi_cluster import MpiCluster
 from tributary.mpi_library import MPICH, OPENMPI, ROOT, Missing, brought, there
 from tributary.network import wait_until
 
-HEAVY = True  # sixteen ranks use the whole machine
+ALONE = True  # sixteen ranks use the whole machine
 # Rounds of the program after which its barriers and broadcasts, which were not measured before, are
 # in their first experiment: eight calls of the MPI library, and three of the network.
 BEFORE_AN_EXPERIMENT, PROBE = 1_040, 11

@@ -6,7 +6,7 @@ from platforms import names, root
 from tributary import mpi_library
 from tributary.cases import Skip
 
-HEAVY = True  # as test_mpi
+ALONE = True  # as test_mpi
 CASES = [
     "every_operation_is_right_with_open_mpi_on_two_nodes_and_six_ranks_on_three",
     "every_operation_is_right_with_mpich_on_two_nodes",

@@ -14,7 +14,7 @@ from tributary.cases import Skip
 from tributary.mpi_library import OPENMPI, Missing
 from tributary.network import wait_until
 
-HEAVY = True  # tens of processes on the whole machine
+ALONE = True  # tens of processes on the whole machine
 HERE = Path(__file__).resolve().parent
 
 

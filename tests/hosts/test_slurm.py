@@ -12,7 +12,7 @@ from test_mpi import compiled, summary
 from tributary.mpi_library import OPENMPI
 from tributary.network import wait_until
 
-HEAVY = True
+ALONE = True
 # What a user's program needs to know is in its environment, or known to the host agent.
 REDUCE = ('tributary-host --interface eth1 --group g --rank "$SLURM_PROCID" --size "$SLURM_NTASKS"'
           " --operations 50 --timeout 60s --json")  # fmt: skip
