@@ -70,7 +70,7 @@ public:
   /// Puts an arm of each reduction where the switch receives it. Only those that this worker
   /// receives, so that each worker can put its own into its cache, as a NIC would.
   void send_arms(std::size_t to = all_workers);
-  /// Puts the contribution of each leaf to each reduction there, or those that this worker receives.
+  /// Puts the contribution of each leaf to each reduction there, or those that a worker receives.
   void send_contributions(std::size_t to = all_workers);
   /// Takes the frames sent out of the leaves' ports, and returns their number.
   std::size_t take_copies();

@@ -38,8 +38,8 @@ struct QueuePlan {
 [[nodiscard]] std::string problem_with_queues(std::uint16_t receive, const QueueLimits& limits,
                                               std::string_view device);
 
-/// Why an interface's pairs of queues are not one for each worker, which polls no other; empty: they
-/// are.
+/// Why an interface's pairs of queues are not one for each worker, which polls no other; empty:
+/// they are.
 [[nodiscard]] std::string problem_with_pairs(std::uint16_t pairs, std::uint16_t workers,
                                              std::string_view interface);
 

@@ -13,9 +13,10 @@
 //
 // Ports and workers. With at least as many switches as workers, each switch runs on one worker
 // alone, and nothing is handed over. With fewer, the ports of all switches are assigned in turn, to
-// workers at their NUMA node where there are any (dataplane/placement/nodes.hpp). If any port of a switch brings the frames of trees to their workers, its trees are placed
-// on all workers (dataplane/placement); a port that does not has one worker, which hands over. If
-// none does, or the number of descriptors is limited, engines are at ports.
+// workers at their NUMA node where there are any (dataplane/placement/nodes.hpp). If any port of a
+// switch brings the frames of trees to their workers, its trees are placed on all workers
+// (dataplane/placement); a port that does not has one worker, which hands over. If none does, or
+// the number of descriptors is limited, engines are at ports.
 #pragma once
 
 #include "dataplane/config/config.hpp"

@@ -210,7 +210,7 @@ FAULTS = [
           "(operand.count() != 1 || (counted.bits() & from.bits()) != 0)",
           "((counted.bits() & from.bits()) != 0)"),
     Fault("copies_to_any_tree", PROCESS_BURST, "a run of copies takes in the frames of another tree",
-          "destination) || ((destination.value ^ to.value) & ~ids) != 0)", "destination))"),
+          "((destination.value ^ to.value) & ~ids) != 0)", "false)"),
     Fault("copies_of_any_length", CLASSIFY, "a frame that ends before its total length is copied",
           "return differing == 0 && has_its_length(frame) &&", "return differing == 0 &&"),
     Fault("run_counts_one_less", PROCESS_BURST, "contributions between two engines of one burst are not counted",
