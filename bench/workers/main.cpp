@@ -2,14 +2,16 @@
 // Measures the cost of a contribution, how evenly workers share it, and what crosses between
 // workers.
 //
-//   bench-workers                             1 to 16 workers in turn on one thread, counted
+//   bench-workers                             1 to 16 workers one after the other on one thread
 //   bench-workers --threads --workers 1,2 concurrently, a processor for each worker
 //   bench-workers --op flt_sum_nearest        another operation
 //   bench-workers --skewed                    leaves that send in different orders
 //   bench-workers --unsorted                  ports that cannot bring frames to their worker
 //
-// In turn on one thread, moving a cache line between workers costs nothing. So the figures for a
-// machine with that many cores are a model, and printed as one:
+// On one thread, each worker receives its frames and runs until it has no more, with the caches for
+// itself as on a core of its own; what workers handed over follows. Moving a cache line between
+// workers costs nothing there. So the figures for a machine with that many cores are a model, and
+// printed as one:
 //
 //   time = the busiest worker's cycles + its share of what crosses * lines * cycles a line
 //
@@ -17,8 +19,8 @@
 // the ring's), and a subtotal `--subtotal-lines` (its first one, the same on its way back to the
 // worker that writes it again, a part of the ring's; where it begins a reduction two more, which is
 // rare: the worker with the engine mostly has a contribution of its own before). `--line-cycles` is
-// the cost of one with some overlap. Numbers of workers take turns; the round with the fewest
-// cycles is reported for each, because other load only adds. Exit codes: 0, 1 a result is missing
+// the cost of one with some overlap. Numbers of workers take turns; the quickest round is reported
+// for each, because other load only adds. Exit codes: 0, 1 a result is missing
 // or wrong without a drop, 2 usage.
 
 #include "bench/workers/measure.hpp"
@@ -94,7 +96,8 @@ struct Best {
 
   void add(const Round& round, bool threads) {
     const auto better = [&](const Cost& a, const Cost& b) {
-      return b.cycles.empty() || (threads ? a.wall_cycles < b.wall_cycles : a.total() < b.total());
+      return b.cycles.empty() ||
+             (threads ? a.wall_cycles < b.wall_cycles : a.busiest() < b.busiest());
     };
     dropped += round.contributions.dropped;
     dropped_copies += round.arms.dropped;
@@ -153,7 +156,7 @@ void print(const Options& options, const std::vector<boost::json::object>& lines
   if (options.threads) {
     fmt::print("all workers at once; the quickest of {} rounds\n\n", options.rounds);
   } else {
-    fmt::print("all workers in turn on one thread; the cheapest of {} rounds\n"
+    fmt::print("all workers one after the other on one thread; the quickest of {} rounds\n"
                "model: busiest worker + its share of crossings x {} lines (subtotals: {}) x {} "
                "cycles\n\n",
                options.rounds, options.lines, options.subtotal_lines, options.line_cycles);
@@ -239,8 +242,7 @@ int main(int argc, char** argv) {
   app.add_flag("--threads", options.threads, "all workers at once, each on a processor");
   app.add_flag("--skewed", options.skewed, "each leaf sends in an order of its own");
   app.add_flag("--traced", options.traced,
-               "the switch traces, as it does by default: 96 KiB for each worker, which those that "
-               "run in turn push out of the caches that they share");
+               "the switch traces, as it does by default: 96 KiB for each worker");
   app.add_flag("--one-queue", options.one_queue,
                "ports have one transmit queue, and what other workers send by them crosses");
   app.add_flag(

@@ -17,7 +17,7 @@ namespace tributary::bench {
 namespace {
 
 /// Puts frames where a worker receives them.
-using Send = void (Star::*)(std::size_t to);
+using Send = void (Star::*)(std::size_t worker);
 
 /// Iterations in a row in which no worker did anything before a round counts as done.
 constexpr unsigned idle_rounds = 4;
@@ -48,15 +48,21 @@ void counted(const Star& star, Cost& cost, const std::function<void()>& work) {
 }
 
 void step_all(Star& star, Send send, Cost& cost) {
-  (star.*send)(Star::all_workers);
   cost.cycles.assign(star.shape().workers, 0);
-  for (unsigned idle = 0; idle < idle_rounds;) {
-    bool any = false;
-    for (std::size_t w = 0; w < cost.cycles.size(); ++w) {
-      any |= step(star, w, cost.cycles[w]);
+  const auto step_until_idle = [&](std::size_t first, std::size_t last) {
+    for (unsigned idle = 0; idle < idle_rounds;) {
+      bool any = false;
+      for (std::size_t w = first; w < last; ++w) {
+        any |= step(star, w, cost.cycles[w]);
+      }
+      idle = any ? 0 : idle + 1;
     }
-    idle = any ? 0 : idle + 1;
+  };
+  for (std::size_t w = 0; w < cost.cycles.size(); ++w) {
+    (star.*send)(w);
+    step_until_idle(w, w + 1);
   }
+  step_until_idle(0, cost.cycles.size());
 }
 
 void pin(std::size_t worker) {

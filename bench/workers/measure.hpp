@@ -29,8 +29,9 @@ struct Round {
   std::size_t whole = 0;   ///< of these, complete ones
 };
 
-/// All workers in turn on the calling thread, whose caches they share: a frame that crosses between
-/// workers costs no more here than one that does not, and has to be counted.
+/// All workers on the calling thread, each until it has no more to do, then in turn what they handed
+/// over: in its turn each has the caches for itself, as on a core of its own. A frame that crosses
+/// between workers costs no more here than one that does not, and has to be counted.
 Round simulate(Star& star);
 
 /// Each worker on a thread and a processor of its own, concurrently. The threads end with each

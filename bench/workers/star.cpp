@@ -139,11 +139,11 @@ void Star::begin() {
   }
 }
 
-void Star::send_arms(std::size_t to) {
+void Star::send_arms(std::size_t worker) {
   std::vector<wire::ReductionFrame> frames;
   for (std::size_t r = 0; r < reductions(); ++r) {
     wire::ReductionFrame f = frame(r);
-    if (to != all_workers && to != receiver_of(PortNumber{0}, f.tree)) {
+    if (worker != receiver_of(PortNumber{0}, f.tree)) {
       continue;
     }
     f.dscp = wire::dscp_root;
@@ -153,13 +153,12 @@ void Star::send_arms(std::size_t to) {
   put(*hosts_[0], frames);
 }
 
-void Star::send_contributions(std::size_t to) {
+void Star::send_contributions(std::size_t worker) {
   for (std::size_t leaf = 1; leaf < shape_.ports; ++leaf) {
     std::vector<wire::ReductionFrame> frames;
     for (const std::size_t r : orders_[leaf]) {
       wire::ReductionFrame f = frame(r);
-      if (to != all_workers &&
-          to != receiver_of(PortNumber{static_cast<std::uint8_t>(leaf)}, f.tree)) {
+      if (worker != receiver_of(PortNumber{static_cast<std::uint8_t>(leaf)}, f.tree)) {
         continue;
       }
       f.source_nid = Nid{static_cast<std::uint32_t>(leaf)};

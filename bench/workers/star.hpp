@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -54,8 +53,6 @@ private:
 
 class Star {
 public:
-  static constexpr std::size_t all_workers = std::numeric_limits<std::size_t>::max();
-
   Star(Machine& machine, const Shape& shape, const Traffic& traffic);
 
   [[nodiscard]] worker::WorkerGroup& group() { return *group_; }
@@ -67,11 +64,11 @@ public:
 
   /// The next reduction of each id.
   void begin();
-  /// Puts an arm of each reduction where the switch receives it. Only those that this worker
-  /// receives, so that each worker can put its own into its cache, as a NIC would.
-  void send_arms(std::size_t to = all_workers);
-  /// Puts the contribution of each leaf to each reduction there, or those that a worker receives.
-  void send_contributions(std::size_t to = all_workers);
+  /// Puts an arm of each reduction that this worker receives where it receives it: into the cache
+  /// of whoever calls it, as a NIC puts frames into the cache of whoever polls the queue.
+  void send_arms(std::size_t worker);
+  /// The same with the contribution of each leaf to each reduction.
+  void send_contributions(std::size_t worker);
   /// Takes the frames sent out of the leaves' ports, and returns their number.
   std::size_t take_copies();
   /// The frames sent out of the root's port.
