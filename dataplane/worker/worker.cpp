@@ -158,10 +158,10 @@ void Worker::run() {
   publisher_.enter(index_);
   iteration_began_ = TscClock::cycles();
   now_ = clock_.at(iteration_began_);
+  mailbox_.open(); // before anything that a task may change, too
   for (auto& part : parts_) {
     adopt_published(*part);
   }
-  mailbox_.open();
   while (!shared_.stop.load(std::memory_order_relaxed)) {
     back_off(iterate(true));
   }
