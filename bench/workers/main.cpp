@@ -193,9 +193,19 @@ int measure(const Options& options, wire::Opcode op) {
                 .placed = options.by_tree,
                 .seed = options.seed});
   }
-  for (std::uint32_t round = 0; round < options.rounds; ++round) {
+  constexpr std::uint32_t at_once = 10; // of threads, which begin anew for each turn
+  for (std::uint32_t done = 0; done < options.rounds; done += at_once) {
+    const std::uint32_t rounds = std::min(at_once, options.rounds - done);
     for (Best& one : all) {
-      one.add(options.threads ? run_threads(*one.star) : simulate(*one.star), options.threads);
+      if (options.threads) {
+        for (const Round& round : run_threads(*one.star, rounds)) {
+          one.add(round, true);
+        }
+        continue;
+      }
+      for (std::uint32_t i = 0; i < rounds; ++i) {
+        one.add(simulate(*one.star), false);
+      }
     }
   }
   std::vector<boost::json::object> lines;

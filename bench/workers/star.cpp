@@ -33,7 +33,7 @@ std::uint64_t operand(std::size_t leaf, std::size_t reduction) { return leaf * 1
 
 Machine::Machine(std::size_t ports, std::uint32_t workers) {
   config::Config c;
-  c.process.hugepages = "never";
+  c.process.hugepages = "auto";
   c.process.workers = workers;
   c.switches.emplace_back();
   c.switches[0].ports.resize(ports);
@@ -65,7 +65,7 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
         traffic_.own_queues ? port::wanted_senders(ring_port(ring), shape_.workers, 1) : 1,
         traffic_.sorted));
     hosts_.push_back(std::make_unique<port::PortDevice>(
-        ring_port(ring), machine_.eal(), 1, static_cast<std::uint16_t>(shape_.workers)));
+        ring_port(ring), machine_.eal(), 1, static_cast<std::uint16_t>(shape_.workers), true));
     plan.ports.push_back(devices_.back().get());
     must(builder.add_port({}));
   }
@@ -172,11 +172,12 @@ void Star::send_contributions(std::size_t worker) {
   }
 }
 
-std::size_t Star::take_copies() {
+std::size_t Star::take_copies(std::size_t worker) {
   std::size_t taken = 0;
   std::array<rte_mbuf*, burst> frames;
   for (std::size_t leaf = 1; leaf < shape_.ports; ++leaf) {
-    while (const std::uint16_t count = hosts_[leaf]->receive(frames.data(), burst)) {
+    while (const std::uint16_t count = hosts_[leaf]->receive_from(
+               static_cast<std::uint16_t>(worker), frames.data(), burst)) {
       std::for_each_n(frames.begin(), count, port::give_back);
       taken += count;
     }
@@ -184,10 +185,11 @@ std::size_t Star::take_copies() {
   return taken;
 }
 
-Star::Results Star::take_results() {
+Star::Results Star::take_results(std::size_t worker) {
   Results results;
   std::array<rte_mbuf*, burst> frames;
-  while (const std::uint16_t count = hosts_[0]->receive(frames.data(), burst)) {
+  while (const std::uint16_t count =
+             hosts_[0]->receive_from(static_cast<std::uint16_t>(worker), frames.data(), burst)) {
     for (std::size_t i = 0; i < count; ++i) {
       ++results.frames;
       wire::ReductionFrame f;

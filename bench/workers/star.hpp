@@ -69,14 +69,15 @@ public:
   void send_arms(std::size_t worker);
   /// The same with the contribution of each leaf to each reduction.
   void send_contributions(std::size_t worker);
-  /// Takes the frames sent out of the leaves' ports, and returns their number.
-  std::size_t take_copies();
-  /// The frames sent out of the root's port.
+  /// Takes the frames that this worker sent out of the leaves' ports, and returns their number. The
+  /// first one takes what all sent where ports have one transmit queue.
+  std::size_t take_copies(std::size_t worker);
+  /// The same with those sent out of the root's port.
   struct Results {
     std::size_t frames = 0;
     std::size_t whole = 0; ///< those of all leaves, with the right sums
   };
-  Results take_results();
+  Results take_results(std::size_t worker);
 
   /// Over all workers.
   [[nodiscard]] std::uint64_t handed_over() const; ///< frames
