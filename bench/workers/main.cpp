@@ -193,7 +193,7 @@ int measure(const Options& options, wire::Opcode op) {
                 .placed = options.by_tree,
                 .seed = options.seed});
   }
-  constexpr std::uint32_t at_once = 10; // of threads, which begin anew for each turn
+  constexpr std::uint32_t at_once = 10; // or each turn would be one of new threads
   for (std::uint32_t done = 0; done < options.rounds; done += at_once) {
     const std::uint32_t rounds = std::min(at_once, options.rounds - done);
     for (Best& one : all) {

@@ -64,8 +64,8 @@ public:
 
   /// The next reduction of each id.
   void begin();
-  /// Puts an arm of each reduction that this worker receives where it receives it: into the cache
-  /// of whoever calls it, as a NIC puts frames into the cache of whoever polls the queue.
+  /// Puts an arm of each reduction that this worker receives where it receives it: into the
+  /// caller's cache, as a NIC puts frames into the cache of the processor that polls the queue.
   void send_arms(std::size_t worker);
   /// The same with the contribution of each leaf to each reduction.
   void send_contributions(std::size_t worker);

@@ -16,7 +16,7 @@ namespace tributary::placement {
 
 /// A NUMA node's number.
 using Node = std::int32_t;
-/// Node of whatever is at none: virtual devices, workers that are not pinned, a machine's only node.
+/// Node of what is at none: virtual devices, workers that are not pinned, a machine's only node.
 inline constexpr Node any_node = -1;
 
 /// Nodes of what a process uses, in the order of its configuration.
