@@ -29,12 +29,14 @@ struct Round {
   std::size_t whole = 0;   ///< of these, complete ones
 };
 
-/// All workers in turn on the calling thread, whose caches they share: a frame that crosses between
-/// workers costs no more here than one that does not, and has to be counted.
+/// All workers on the calling thread, each until it has no more to do, then in turn what they
+/// handed over: in its turn each has the caches for itself, as on a core of its own. A frame that
+/// crosses between workers costs no more here than one that does not, and has to be counted.
 Round simulate(Star& star);
 
-/// Each worker on a thread and a processor of its own, concurrently. The threads end with each
-/// call.
-Round run_threads(Star& star);
+/// Some rounds with each worker on a thread and a processor of its own, concurrently. It is the
+/// worker's NIC as well: puts what the worker receives and takes what it sent, between the halves
+/// of a round, so that no frame is in another processor's cache.
+std::vector<Round> run_threads(Star& star, std::size_t count);
 
 } // namespace tributary::bench

@@ -33,7 +33,7 @@ std::uint64_t operand(std::size_t leaf, std::size_t reduction) { return leaf * 1
 
 Machine::Machine(std::size_t ports, std::uint32_t workers) {
   config::Config c;
-  c.process.hugepages = "never";
+  c.process.hugepages = "auto";
   c.process.workers = workers;
   c.switches.emplace_back();
   c.switches[0].ports.resize(ports);
@@ -45,9 +45,13 @@ Machine::Machine(std::size_t ports, std::uint32_t workers) {
 
 Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
     : machine_(machine), shape_(shape), traffic_(traffic), random_(traffic.seed) {
+  std::vector<std::size_t> order(reductions());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  orders_.assign(shape_.ports, order);
   static unsigned stars = 0;
   worker::SwitchPlan plan;
   plan.name = "bench";
+  plan.placed = traffic_.placed;
   core::TablesBuilder builder;
   const auto must = [](const std::string& problem) {
     if (!problem.empty()) {
@@ -58,8 +62,10 @@ Star::Star(Machine& machine, const Shape& shape, const Traffic& traffic)
     const std::string ring = fmt::format("bench{}-{}", stars, i);
     devices_.push_back(std::make_unique<port::PortDevice>(
         ring_port(ring), machine_.eal(), 1,
-        traffic_.own_queues ? port::wanted_senders(ring_port(ring), shape_.workers, 1) : 1));
-    hosts_.push_back(std::make_unique<port::PortDevice>(ring_port(ring), machine_.eal()));
+        traffic_.own_queues ? port::wanted_senders(ring_port(ring), shape_.workers, 1) : 1,
+        traffic_.sorted));
+    hosts_.push_back(std::make_unique<port::PortDevice>(
+        ring_port(ring), machine_.eal(), 1, static_cast<std::uint16_t>(shape_.workers), true));
     plan.ports.push_back(devices_.back().get());
     must(builder.add_port({}));
   }
@@ -106,7 +112,7 @@ void Star::put(port::PortDevice& device, const std::vector<wire::ReductionFrame>
     std::array<std::byte, wire::reduction_frame_bytes> bytes;
     wire::encode(f, bytes);
     std::memcpy(rte_pktmbuf_append(buffer, bytes.size()), bytes.data(), bytes.size());
-    if (device.transmit(&buffer, 1) != 1) {
+    if (device.transmit_on(queue_of(f.tree), &buffer, 1) != 1) {
       port::give_back(buffer);
       throw std::runtime_error("a port's ring is full; use fewer trees");
     }
@@ -114,42 +120,64 @@ void Star::put(port::PortDevice& device, const std::vector<wire::ReductionFrame>
   }
 }
 
-void Star::send_arms() {
+std::size_t Star::receiver_of(PortNumber port, TreeNumber tree) const {
+  const placement::Placement* const placement = traffic_.sorted ? group_->placement(0) : nullptr;
+  return placement != nullptr ? placement->worker_of(tree) : group_->worker_of(0, port);
+}
+
+std::uint16_t Star::queue_of(TreeNumber tree) const {
+  return traffic_.sorted ? static_cast<std::uint16_t>(receiver_of(PortNumber{0}, tree))
+                         : std::uint16_t{0};
+}
+
+void Star::begin() {
   ++sequence_;
+  if (traffic_.skewed) {
+    for (std::vector<std::size_t>& order : orders_) {
+      std::ranges::shuffle(order, random_);
+    }
+  }
+}
+
+void Star::send_arms(std::size_t worker) {
   std::vector<wire::ReductionFrame> frames;
   for (std::size_t r = 0; r < reductions(); ++r) {
-    wire::ReductionFrame& f = frames.emplace_back(frame(r));
+    wire::ReductionFrame f = frame(r);
+    if (worker != receiver_of(PortNumber{0}, f.tree)) {
+      continue;
+    }
     f.dscp = wire::dscp_root;
     f.word.arm = true;
+    frames.push_back(f);
   }
   put(*hosts_[0], frames);
 }
 
-void Star::send_contributions() {
-  std::vector<std::size_t> order(reductions());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+void Star::send_contributions(std::size_t worker) {
   for (std::size_t leaf = 1; leaf < shape_.ports; ++leaf) {
-    if (traffic_.skewed) {
-      std::ranges::shuffle(order, random_);
-    }
     std::vector<wire::ReductionFrame> frames;
-    for (const std::size_t r : order) {
-      wire::ReductionFrame& f = frames.emplace_back(frame(r));
+    for (const std::size_t r : orders_[leaf]) {
+      wire::ReductionFrame f = frame(r);
+      if (worker != receiver_of(PortNumber{static_cast<std::uint8_t>(leaf)}, f.tree)) {
+        continue;
+      }
       f.source_nid = Nid{static_cast<std::uint32_t>(leaf)};
       f.word.op = static_cast<std::uint8_t>(traffic_.op);
       f.word.count = 1;
       f.signature = leaf;
       f.payload.fill(operand(leaf, r));
+      frames.push_back(f);
     }
     put(*hosts_[leaf], frames);
   }
 }
 
-std::size_t Star::take_copies() {
+std::size_t Star::take_copies(std::size_t worker) {
   std::size_t taken = 0;
   std::array<rte_mbuf*, burst> frames;
   for (std::size_t leaf = 1; leaf < shape_.ports; ++leaf) {
-    while (const std::uint16_t count = hosts_[leaf]->receive(frames.data(), burst)) {
+    while (const std::uint16_t count = hosts_[leaf]->receive_from(
+               static_cast<std::uint16_t>(worker), frames.data(), burst)) {
       std::for_each_n(frames.begin(), count, port::give_back);
       taken += count;
     }
@@ -157,10 +185,11 @@ std::size_t Star::take_copies() {
   return taken;
 }
 
-Star::Results Star::take_results() {
+Star::Results Star::take_results(std::size_t worker) {
   Results results;
   std::array<rte_mbuf*, burst> frames;
-  while (const std::uint16_t count = hosts_[0]->receive(frames.data(), burst)) {
+  while (const std::uint16_t count =
+             hosts_[0]->receive_from(static_cast<std::uint16_t>(worker), frames.data(), burst)) {
     for (std::size_t i = 0; i < count; ++i) {
       ++results.frames;
       wire::ReductionFrame f;

@@ -10,6 +10,7 @@
 #include "tributary/wire/reduction.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,7 @@ namespace tributary::bench {
 /// The dimensions of a switch.
 struct Shape {
   std::size_t ports = 16; ///< the parent's and those of the leaves
-  std::size_t trees = 8;
+  std::size_t trees = 64;
   std::uint32_t workers = 1;
 };
 
@@ -33,6 +34,10 @@ struct Traffic {
   bool traced = false; ///< by the switch, as it is by default
   /// Each worker has its own transmit queue at each port.
   bool own_queues = true;
+  /// Each worker has its own receive queue at each port, and frames come to their tree's worker.
+  bool sorted = true;
+  /// Trees are placed on workers even if it does not: then ports hand over by tree.
+  bool placed = false;
   std::uint64_t seed = 1;
 };
 
@@ -57,18 +62,22 @@ public:
   [[nodiscard]] std::size_t reductions() const { return shape_.trees * reductions_per_tree; }
   [[nodiscard]] std::size_t contributions() const { return reductions() * leaves(); }
 
-  /// Puts an arm of each reduction, for the next sequence, where the switch receives it.
-  void send_arms();
-  /// Puts the contribution of each leaf to each reduction there.
-  void send_contributions();
-  /// Takes the frames sent out of the leaves' ports, and returns their number.
-  std::size_t take_copies();
-  /// The frames sent out of the root's port.
+  /// The next reduction of each id.
+  void begin();
+  /// Puts an arm of each reduction that this worker receives where it receives it: into the
+  /// caller's cache, as a NIC puts frames into the cache of the processor that polls the queue.
+  void send_arms(std::size_t worker);
+  /// The same with the contribution of each leaf to each reduction.
+  void send_contributions(std::size_t worker);
+  /// Takes the frames that this worker sent out of the leaves' ports, and returns their number. The
+  /// first one takes what all sent where ports have one transmit queue.
+  std::size_t take_copies(std::size_t worker);
+  /// The same with those sent out of the root's port.
   struct Results {
     std::size_t frames = 0;
     std::size_t whole = 0; ///< those of all leaves, with the right sums
   };
-  Results take_results();
+  Results take_results(std::size_t worker);
 
   /// Over all workers.
   [[nodiscard]] std::uint64_t handed_over() const; ///< frames
@@ -83,6 +92,9 @@ public:
 private:
   [[nodiscard]] wire::ReductionFrame frame(std::size_t reduction) const;
   void put(port::PortDevice& device, const std::vector<wire::ReductionFrame>& frames);
+  /// The worker that receives a tree's frames of a port, and in which queue.
+  [[nodiscard]] std::size_t receiver_of(PortNumber port, TreeNumber tree) const;
+  [[nodiscard]] std::uint16_t queue_of(TreeNumber tree) const;
 
   Machine& machine_;
   Shape shape_;
@@ -91,7 +103,8 @@ private:
   std::vector<std::unique_ptr<port::PortDevice>> hosts_;
   std::unique_ptr<worker::WorkerGroup> group_;
   std::uint32_t sequence_ = 0;
-  std::uint64_t sent_ = 0; ///< frames that hosts put into rings
+  std::atomic<std::uint64_t> sent_{0};           ///< frames that hosts put into rings
+  std::vector<std::vector<std::size_t>> orders_; ///< of reductions, by port of a leaf
   std::mt19937_64 random_;
 };
 

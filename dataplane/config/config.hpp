@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tributary::config {
@@ -52,9 +54,11 @@ struct Port {
   std::string socket;          ///< memif: socket path
   std::string role = "server"; ///< memif: server or client
   std::uint32_t memif_id = 0;
-  std::string ring;    ///< ring: a name; the two ports of the process that share it are joined
-  std::string rx_file; ///< pcap: frames to receive; empty receives nothing
-  std::string tx_file; ///< pcap: where sent frames go; empty discards them
+  std::string ring; ///< ring: a name; the two ports of the process that share it are joined
+  /// pcap: frames to receive; empty receives nothing. With `queue_mark` a file for each worker,
+  /// with the worker's number instead of the mark.
+  std::string rx_file;
+  std::string tx_file; ///< pcap: where sent frames go; empty discards them. Likewise.
   bool repeat = false; ///< pcap: start over at the end of rx_file
   core::PortPolicy policy;
   Impairment impaired_received; ///< frames received at the port
@@ -70,6 +74,18 @@ struct Port {
     return kind == PortKind::pci ? pci_address : interface;
   }
   [[nodiscard]] std::string& device() { return kind == PortKind::pci ? pci_address : interface; }
+  static constexpr std::string_view queue_mark = "{queue}";
+  /// pcap: whether each worker has files of its own.
+  [[nodiscard]] bool has_queue_files() const {
+    return kind == PortKind::pcap && rx_file.find(queue_mark) != std::string::npos;
+  }
+  /// A queue's own file.
+  [[nodiscard]] static std::string file_of(std::string name, std::size_t queue) {
+    if (const std::size_t at = name.find(queue_mark); at != std::string::npos) {
+      name.replace(at, queue_mark.size(), std::to_string(queue));
+    }
+    return name;
+  }
   /// Whether tags and pause frames apply to this port.
   [[nodiscard]] bool has_edge() const {
     return tags || std::ranges::any_of(classes.queues.classes, &egress::ClassSettings::lossless);

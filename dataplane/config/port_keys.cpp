@@ -99,14 +99,16 @@ const Key<Port> port_keys[] = {
       .type = Text{4095},
       .fallback = "",
       .sample = "\"in.pcap\"",
-      .help = "Capture file with the frames to receive; without it none are received.",
+      .help =
+          "Capture file with the frames to receive; without it none are received. {queue} in its "
+          "name becomes the number of a worker, which has its own file.",
       .kinds = mask_of(PortKind::pcap)},
      [](Port& p, const Value& v) { p.rx_file = text(v); }},
     {{.name = "tx_file",
       .type = Text{4095},
       .fallback = "",
       .sample = "\"out.pcap\"",
-      .help = "Capture file for sent frames; without it they are discarded.",
+      .help = "Capture file for sent frames; without it they are discarded. {queue} as in rx_file.",
       .kinds = mask_of(PortKind::pcap)},
      [](Port& p, const Value& v) { p.tx_file = text(v); }},
     {{.name = "repeat",

@@ -212,6 +212,13 @@ void Validator::add(Switch& sw, Port port, const SectionReader& reader) {
     findings_.add(reader.line("repeat"), reader.path("repeat"),
                   "there is nothing to repeat; give rx_file, or remove the key");
   }
+  if (const bool marked = port.tx_file.find(Port::queue_mark) != std::string::npos;
+      port.kind == PortKind::pcap && !port.tx_file.empty() && marked != port.has_queue_files()) {
+    findings_.add(reader.line("tx_file"), reader.path("tx_file"),
+                  "{} stands in one of rx_file and tx_file; give both a file for each worker, or "
+                  "neither",
+                  Port::queue_mark);
+  }
   if (const auto nid = port.policy.nid) {
     if (!wire::is_valid_nid(*nid)) {
       findings_.add(reader.line("nid"), reader.path("nid"),

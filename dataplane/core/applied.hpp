@@ -16,21 +16,6 @@
 
 namespace tributary::core {
 
-inline reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t packed) {
-  const wire::ReductionWord word = wire::unpack(packed);
-  return {.payload = wire::load_payload(portals),
-          .op = word.opcode(),
-          .rc = static_cast<wire::ResultCode>(word.rc),
-          .m = word.m,
-          .overflow_id = word.overflow_id,
-          .source = wire::sfa_of(portals)};
-}
-
-/// The signature; the byte above it is undefined.
-inline std::uint64_t signature_and_more(const std::byte* portals) {
-  return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
-}
-
 /// Combines a contribution of a known opcode with those held: one function with only that part of
 /// the kernel in it, so that the operand goes from the frame to the lanes without a detour through
 /// memory.
@@ -52,42 +37,6 @@ inline constexpr auto combine_by_opcode = []<std::size_t... i>(std::index_sequen
 }
 (std::make_index_sequence<std::size(wire::all_opcodes)>());
 
-/// Counter increments of a burst that nearly every frame makes: summed here while the engine stays
-/// the same, added when it changes and at the end.
-class SwitchCore::BurstCounts {
-public:
-  explicit BurstCounts(Counters& counters) : counters_(counters) {}
-  BurstCounts(const BurstCounts&) = delete;
-  BurstCounts& operator=(const BurstCounts&) = delete;
-  ~BurstCounts() { flush(); }
-
-  void contribution(PortNumber engine) {
-    if (engine != engine_) {
-      flush();
-      engine_ = engine;
-    }
-    ++contributions_;
-  }
-
-private:
-  void flush() {
-    if (contributions_ != 0) {
-      counters_.engines[engine_.value].contributions.add(contributions_);
-      contributions_ = 0;
-    }
-  }
-
-  Counters& counters_;
-  PortNumber engine_ = no_port;
-  std::uint64_t contributions_ = 0;
-};
-
-/// The same for a single frame.
-struct SwitchCore::FrameCounts {
-  Counters& counters;
-  void contribution(PortNumber engine) const { counters.engines[engine.value].contributions.add(); }
-};
-
 /// Carries out decisions. The observing calls do nothing.
 class SwitchCore::Applied {
 public:
@@ -100,6 +49,7 @@ public:
   [[nodiscard]] const SwitchSettings& settings() const { return core_->settings_; }
   [[nodiscard]] const ReductionEngines& engines() const { return core_->engines_; }
   [[nodiscard]] const Tables& tables() const { return *core_->tables_; }
+  [[nodiscard]] const placement::Owners& owners() const { return core_->owners_; }
 
   void count_drop(PortNumber port, DropReason reason) const {
     core_->counters_->drop(port, reason);
@@ -132,116 +82,82 @@ public:
     core_->engines_.count_passing(key, carried, in);
   }
 
-  template <typename Counts>
-  ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
-                            std::uint64_t packed, Counts& counts) const {
-    const wire::ReductionWord word = wire::unpack(packed);
-    Descriptor& d = core_->engines_.descriptor(key);
-    d.signature += wire::signature_of(p);
-    d.accumulator.contributions += word.count;
-    counts.contribution(entry.parent);
-    combine_by_opcode[word.op](d.accumulator, p, packed, core_->settings_.nan_mode);
-    return d.accumulator.contributions;
+  ContributionCount combine(const FourWords& operand, const MulticastEntry& entry) const {
+    Descriptor& d = descriptor(operand);
+    combine_by_opcode[operand.word().op](d.accumulator, operand.portals(), operand.packed(),
+                                         core_->settings_.nan_mode);
+    return count_in(d, operand, entry);
   }
-  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry, const std::byte* p,
-                                  std::uint64_t packed) const {
-    FrameCounts counts{*core_->counters_};
-    return combine(key, entry, p, packed, counts);
+  [[gnu::always_inline]] ContributionCount combine(const Vector& operand,
+                                                   const MulticastEntry& entry) const {
+    Descriptor& d = descriptor(operand);
+    core_->wide_.add(d, operand.frame().data, operand.code());
+    return count_in(d, operand, entry);
   }
-  /// A contribution of another opcode or form than the data held.
-  ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
-                                       const std::byte* p, std::uint64_t packed) const {
-    EngineCounters& counted = core_->counters_->engines[entry.parent.value];
-    counted.contributions.add();
-    counted.op_mismatches.add();
-    Descriptor& d = core_->engines_.descriptor(key);
-    combine_another_form(d, core_->engines_.record(key), contribution_of(p, packed),
-                         core_->settings_.nan_mode);
-    d.signature += wire::signature_of(p);
-    d.accumulator.contributions += wire::unpack(packed).count;
-    return d.accumulator.contributions;
-  }
-  /// The first contribution.
-  ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
-                          const FrameView& frame, std::uint64_t packed) const {
+  ContributionCount start(const FourWords& operand, const MulticastEntry& entry) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
-    const ContributionCount count = wire::unpack(packed).count;
-    begin(key, carried, frame, contribution_of(frame.data + wire::ethernet_header_bytes, packed),
-          count);
-    return count;
+    begin(operand.key(), operand.carried(), operand.frame(),
+          contribution_of(operand.portals(), operand.packed()), operand.count());
+    return operand.count();
   }
-  /// The same, uncounted.
+  ContributionCount start(const Vector& operand, const MulticastEntry& entry) const {
+    const ReductionKey key = operand.key();
+    Descriptor& d = descriptor(operand);
+    core_->wide_.start(d, core_->engines_.record(key), operand.frame(), operand.word(),
+                       operand.shape(), tables().slot_place(key.tree()).line_of(key.reduction()));
+    d.match = operand.carried().wide();
+    d.signature = 0;
+    return count_in(d, operand, entry);
+  }
+  /// The first contribution, uncounted.
   void begin(ReductionKey key, MatchWord carried, const FrameView& frame,
              const reduce::Contribution& contribution, ContributionCount count) const {
     Descriptor& d = core_->engines_.descriptor(key);
     reduce::start(d.accumulator, contribution);
-    DescriptorRecord& record = core_->engines_.record(key);
-    std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
-    record.traffic_class = TrafficClass{frame.traffic_class};
+    core_->engines_.record(key).keep(frame);
     d.match = carried.holding();
     d.signature = wire::signature_of(frame.data + wire::ethernet_header_bytes);
     d.accumulator.contributions = count;
   }
-  void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
-                std::byte* frame) const {
-    count_full(key, entry, too_many);
-    core_->engines_.end_with_result(key, entry, frame);
-  }
-
-  [[nodiscard]] ContributionCount taken_wide(ReductionKey key, const MulticastEntry& /*entry*/,
-                                             std::uint64_t packed) const {
-    return core_->engines_.descriptor(key).accumulator.contributions + wire::unpack(packed).count;
-  }
-  void start_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
-                  const FrameView& frame, std::uint64_t packed, WideShape shape,
-                  const SlotPlace& place) const {
-    Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.start(d, core_->engines_.record(key), frame, wire::unpack(packed), shape,
-                       place.line_of(key.reduction()));
-    d.match = carried.wide();
-    d.signature = 0;
-    took_wide(d, entry, frame, packed);
-  }
-  [[gnu::always_inline]] void add_wide(ReductionKey key, const MulticastEntry& entry,
-                                       const FrameView& frame, std::uint64_t packed) const {
-    Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
-    took_wide(d, entry, frame, packed);
-  }
-  void finish_wide(ReductionKey key, const MulticastEntry& entry, const FrameView& frame,
-                   std::uint64_t packed) const {
-    Descriptor& d = core_->engines_.descriptor(key);
-    core_->wide_.finish(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));
-    took_wide(d, entry, frame, packed);
-  }
-  void emit_wide(ReductionKey key, const FrameView& frame) const {
-    core_->wide_.emit(core_->engines_.descriptor(key), frame.data);
+  ContributionCount mismatch(const FourWords& operand, const MulticastEntry& entry) const {
+    return report(operand, entry, contribution_of(operand.portals(), operand.packed()));
   }
   /// A vector cannot be a report, whatever its code says: the report is made from the two that met,
   /// or from a first contribution alone.
-  void mismatch_wide(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
-                     const FrameView& frame, std::uint64_t packed) const {
-    const wire::ReductionWord word = wire::unpack(packed);
-    const auto rc = static_cast<wire::ResultCode>(word.rc);
+  ContributionCount mismatch(const Vector& operand, const MulticastEntry& entry) const {
+    const wire::ResultCode rc = operand.code();
     const reduce::Contribution contribution{
         .payload = {},
-        .op = word.opcode(),
+        .op = operand.word().opcode(),
         .rc = rc < wire::ResultCode::op_mismatch ? rc : wire::ResultCode::success,
-        .source = wire::sfa_of(frame.data + wire::ethernet_header_bytes)};
-    Descriptor& d = core_->engines_.descriptor(key);
-    DescriptorRecord& record = core_->engines_.record(key);
-    if (!d.match.has_data()) {
-      reduce::start(d.accumulator, contribution);
-      std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
-      record.traffic_class = TrafficClass{frame.traffic_class};
-      make_short_form(record.header.data());
-      d.match = carried.holding();
-      d.signature = 0;
+        .source = wire::sfa_of(operand.portals())};
+    if (!descriptor(operand).match.has_data()) {
+      begin(operand.key(), operand.carried(), operand.frame(), contribution, 0);
+      make_short_form(core_->engines_.record(operand.key()).header.data());
+      descriptor(operand).signature = 0;
     }
-    combine_another_form(d, record, contribution, core_->settings_.nan_mode);
-    core_->counters_->engines[entry.parent.value].op_mismatches.add();
-    took_wide(d, entry, frame, packed);
+    return report(operand, entry, contribution);
   }
+  void finish(const Vector& operand, const MulticastEntry& entry) const {
+    Descriptor& d = descriptor(operand);
+    core_->wide_.finish(d, operand.frame().data, operand.code());
+    count_in(d, operand, entry);
+  }
+  void emit(const Vector& operand) const {
+    core_->wide_.emit(descriptor(operand), operand.frame().data);
+  }
+  template <bool wide>
+  void complete(ReductionKey key, const MulticastEntry& entry, bool too_many,
+                std::byte* frame) const {
+    count_full(key, entry, too_many);
+    if constexpr (wide) {
+      core_->engines_.write_headers(key, entry.wait_count, frame);
+      core_->engines_.end(key, entry);
+    } else {
+      core_->engines_.end_with_result(key, entry, frame);
+    }
+  }
+
   [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch_; }
   void make_in_switch_result(ReductionKey key, const MulticastEntry& entry, bool too_many,
                              std::byte* frame, std::size_t bytes) const {
@@ -275,12 +191,6 @@ public:
     return core_->replay(key, entry, frame, opens, now);
   }
 
-  void complete_wide(ReductionKey key, const MulticastEntry& entry, bool too_many,
-                     std::byte* frame) const {
-    core_->engines_.write_headers(key, entry.wait_count, frame);
-    completed(key, entry, too_many);
-  }
-
   void on_tree(ReductionKey /*key*/, const MulticastEntry& /*entry*/) const {}
   void on_direction(Direction /*direction*/) const {}
   void on_reduction(ReductionKey /*key*/, const MulticastEntry& /*entry*/,
@@ -294,10 +204,6 @@ public:
   void on_uncarried(PortNumber /*port*/, std::uint8_t /*vc*/) const {}
 
 private:
-  void completed(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
-    count_full(key, entry, too_many);
-    core_->engines_.end(key, entry);
-  }
   void count_full(ReductionKey key, const MulticastEntry& entry, bool too_many) const {
     EngineCounters& counted = core_->counters_->engines[entry.parent.value];
     counted.full.add();
@@ -306,14 +212,44 @@ private:
     }
     count(key.tree(), &TreeCounters::full);
   }
-  void took_wide(Descriptor& d, const MulticastEntry& entry, const FrameView& frame,
-                 std::uint64_t packed) const {
+  [[nodiscard]] Descriptor& descriptor(const Fields& operand) const {
+    return core_->engines_.descriptor(operand.key());
+  }
+  /// What all contributions add to.
+  ContributionCount count_in(Descriptor& d, const Fields& operand,
+                             const MulticastEntry& entry) const {
     core_->counters_->engines[entry.parent.value].contributions.add();
-    d.signature += wire::signature_of(frame.data + wire::ethernet_header_bytes);
-    d.accumulator.contributions += wire::unpack(packed).count;
+    d.signature += wire::signature_of(operand.portals());
+    return d.accumulator.contributions += operand.count();
+  }
+  ContributionCount report(const Fields& operand, const MulticastEntry& entry,
+                           const reduce::Contribution& contribution) const {
+    Descriptor& d = descriptor(operand);
+    core_->counters_->engines[entry.parent.value].op_mismatches.add();
+    combine_another_form(d, core_->engines_.record(operand.key()), contribution,
+                         core_->settings_.nan_mode);
+    return count_in(d, operand, entry);
   }
 
   SwitchCore* core_;
+};
+
+/// The same for consecutive frames from the parent.
+class SwitchCore::AppliedInRow : public SwitchCore::Applied {
+public:
+  AppliedInRow(SwitchCore& core, ReductionEngines::Arms& arms) : Applied(core), arms_(&arms) {}
+
+  [[nodiscard]] [[gnu::always_inline]] Event arm(ReductionKey key, const MulticastEntry& entry,
+                                                 MatchWord carried, TimeNs now) const {
+    return arms_->arm(key, entry, carried, now);
+  }
+  [[nodiscard]] Event disarm(ReductionKey key, const MulticastEntry& entry,
+                             MatchWord carried) const {
+    return arms_->disarm(key, entry, carried);
+  }
+
+private:
+  ReductionEngines::Arms* arms_;
 };
 
 } // namespace tributary::core

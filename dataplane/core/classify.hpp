@@ -157,17 +157,12 @@ public:
                            request_length_bits);
   }
 
-  [[nodiscard]] Classified classify(const FrameView& frame) const {
-    return has_default_policy() ? classify_as<true>(frame) : classify_as<false>(frame);
-  }
-
-  /// Whether the checksum is the only check, as on most ports (the default ingress policy). A
-  /// caller that classifies many frames asks once, and passes the answer for each.
+  /// Whether the checksum is the only check beside the comparisons, as at most ports.
   [[nodiscard]] bool has_default_policy() const { return verify_checksum_ && vnis_ == nullptr; }
 
-  /// `default_policy`: the result of `has_default_policy`.
-  template <bool default_policy>
-  [[nodiscard]] Classified classify_as(const FrameView& frame) const {
+  // `usual`: it is known that the port has the default policy. Callers with many frames ask once.
+
+  template <bool usual = false> [[nodiscard]] Classified classify(const FrameView& frame) const {
     // Multicast in two comparisons, of which a unicast frame fails only the destination address;
     // all else is checked field by field.
     if (has_possible_length(frame)) [[likely]] {
@@ -176,9 +171,7 @@ public:
       const std::uint64_t differing =
           ((head ^ head_) & head_mask) |
           ((load<std::uint64_t>(p + wire::portals_offset::sfa) ^ addresses_) & addresses_mask_);
-      if ((differing & ~destination_mask) == 0 &&
-          ((!default_policy && !verify_checksum_) || checksum_ok(p)) &&
-          (default_policy || vni_permitted(p))) [[likely]] {
+      if ((differing & ~destination_mask) == 0 && passes<usual>(frame)) [[likely]] {
         const wire::FabricAddress dfa = wire::dfa_of(p);
         if (differing == 0) [[likely]] {
           const ReductionKey key(dfa.tree(), dfa.reduction());
@@ -196,11 +189,11 @@ public:
     return classify_by_field(frame);
   }
 
-  /// Whether `classify` would return `unicast`, and for which NID: the fast path for frames that
-  /// follow another one. False if the full check is needed.
-  template <bool default_policy>
-  [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
-                                                       Nid& destination) const {
+  /// Whether a frame passes all checks but those of its destination, which it gives: the fast path
+  /// for frames that follow another one. False if the full check is needed.
+  template <bool usual = false>
+  [[nodiscard]] [[gnu::always_inline]] bool passes_to(const FrameView& frame,
+                                                      wire::FabricAddress& destination) const {
     if (!has_possible_length(frame)) [[unlikely]] {
       return false;
     }
@@ -209,15 +202,24 @@ public:
     const std::uint64_t differing =
         ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
         ((addresses ^ addresses_) & addresses_mask_ & ~destination_mask);
-    const wire::FabricAddress dfa{
-        wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-    if (differing != 0 || dfa.is_multicast() || !has_its_length(frame) ||
-        ((default_policy || verify_checksum_) && !checksum_ok(p)) ||
-        (!default_policy && !vni_permitted(p))) [[unlikely]] {
+    destination =
+        wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
+    return differing == 0 && has_its_length(frame) && passes<usual>(frame);
+  }
+  /// Whether `classify` would return `unicast`, and for which NID.
+  template <bool usual = false>
+  [[nodiscard]] [[gnu::always_inline]] bool is_unicast(const FrameView& frame,
+                                                       Nid& destination) const {
+    wire::FabricAddress dfa;
+    if (!passes_to<usual>(frame, dfa) || dfa.is_multicast()) [[unlikely]] {
       return false;
     }
     destination = dfa.nid();
     return true;
+  }
+  /// Whether an address is a tree's, with the action that its frames have.
+  [[nodiscard]] static bool is_for_tree(wire::FabricAddress destination) {
+    return (destination.value & reduction_address_bits) == reduction_address_bits;
   }
 
   /// Whether a frame is long enough for a reduction frame of 84 bytes, and not too long for the
@@ -237,22 +239,22 @@ public:
     }
   };
   [[nodiscard]] const Image& image() const { return image_; }
-  /// The remaining checks.
-  template <bool default_policy>
+  /// The remaining checks. The checksum first: whether a port verifies it is only asked if it is
+  /// wrong.
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool passes(const FrameView& frame) const {
     const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    return ((!default_policy && !verify_checksum_) || checksum_ok(p)) &&
-           (default_policy || vni_permitted(p));
+    return usual ? checksum_ok(p) : (checksum_ok(p) || !verify_checksum_) && vni_permitted(p);
   }
 
   /// Whether `classify` would return `reduction`, and for which key.
-  template <bool default_policy>
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool is_reduction(const FrameView& frame,
                                                          ReductionKey& key) const {
     if (!may_be_reduction(frame)) [[unlikely]] {
       return false;
     }
-    if (any_bit(image_.differing(frame.data)) || !passes<default_policy>(frame)) [[unlikely]] {
+    if (any_bit(image_.differing(frame.data)) || !passes<usual>(frame)) [[unlikely]] {
       return false;
     }
     const wire::FabricAddress dfa = wire::dfa_of(frame.data + wire::ethernet_header_bytes);
@@ -262,23 +264,13 @@ public:
 
   /// Whether `classify` would return `wide` for a frame that is not 84 bytes long, and for which
   /// tree and slot.
-  template <bool default_policy>
+  template <bool usual = false>
   [[nodiscard]] [[gnu::always_inline]] bool is_wide(const FrameView& frame,
                                                     wire::FabricAddress& dfa) const {
-    if (!has_possible_length(frame)) [[unlikely]] {
-      return false;
-    }
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const auto addresses = load<std::uint64_t>(p + wire::portals_offset::sfa);
-    const std::uint64_t differing =
-        ((load<std::uint64_t>(frame.data + ethertype_offset) ^ head_) & head_mask) |
-        ((addresses ^ addresses_) & addresses_mask_ & ~upper_id_mask);
-    if (differing != 0 || wire::total_length_of(p) == wire::reduction_packet_bytes ||
-        !passes<default_policy>(frame) || problem_with_wide(frame)) [[unlikely]] {
-      return false;
-    }
-    dfa = wire::FabricAddress{wire::swap_bytes(static_cast<std::uint32_t>(addresses >> dfa_shift))};
-    return true;
+    return passes_to<usual>(frame, dfa) && is_for_tree(dfa) &&
+           wire::total_length_of(frame.data + wire::ethernet_header_bytes) !=
+               wire::reduction_packet_bytes &&
+           !problem_with_wide(frame);
   }
 
   /// Whether frames must carry the port's own NID as their source.

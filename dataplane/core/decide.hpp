@@ -1,7 +1,7 @@
 // What a frame is checked for, and what becomes of it: written once, for the core and for
 // `explain`.
 //
-//     decide(effects, tables, in, frame, what, guarded, from, counts, now)   a PackedDecision
+//     decide(effects, tables, in, frame, what, guarded, now)   a PackedDecision
 //
 // Deciding and doing are separated by `Effects`, a small value that knows the core:
 //
@@ -12,16 +12,19 @@
 //
 // So there is only one decision tree, and a mistake in it shows in both. Members of `Effects`:
 //
-//   queries          up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables():
-//                    the current state
+//   queries          up(), stuck(class), any_stuck(), carrying(), settings(), engines(), tables(),
+//                    owners(): the current state, and which frames are this worker's
 //   actions          count_drop(port, reason), count_left_out(ports), count_foreign(port)
 //                    count(tree, a counter of TreeCounters)
 //                    arm(key, entry, carried, now), disarm(key, entry, carried): the Event
 //                    count_port(key, ports), count_passing(key, carried, in)
 //                    spray(): another number for each frame
-//                    combine, combine_mismatched, start: how many contributions there are then
-//                    complete(key, entry, too_many, frame)
-//                    the same for vectors: wide_decide.hpp; for trees with in-switch results:
+//                    start(operand, entry): the first contribution
+//                    combine(operand, entry): one more
+//                    mismatch(operand, entry): one of another opcode, form or length than the data
+//                    held; each returns how many contributions there are then
+//                    complete<wide>(key, entry, too_many, frame)
+//                    more for vectors: wide_decide.hpp; for trees with in-switch results:
 //                    in_switch_decide.hpp
 //   notifications    on_tree, on_direction, on_reduction, on_one_endpoint, on_port_down, on_place,
 //                    on_routed, on_foreign_vc, on_uncarried
@@ -49,6 +52,20 @@ inline std::uint64_t packed_word_of(const std::byte* portals) {
 }
 inline MatchWord match_word_of(const std::byte* portals, std::uint64_t packed) {
   return {wire::cookie_of(portals), wire::vni_of(portals), packed};
+}
+inline reduce::Contribution contribution_of(const std::byte* portals, std::uint64_t packed) {
+  const wire::ReductionWord word = wire::unpack(packed);
+  return {.payload = wire::load_payload(portals),
+          .op = word.opcode(),
+          .rc = static_cast<wire::ResultCode>(word.rc),
+          .m = word.m,
+          .overflow_id = word.overflow_id,
+          .source = wire::sfa_of(portals)};
+}
+
+/// The signature; the byte above it is undefined.
+inline std::uint64_t signature_and_more(const std::byte* portals) {
+  return wire::load_be<std::uint64_t>(portals + wire::portals_offset::remote_offset - 1);
 }
 
 /// `at`: the ingress port; with `port_down`, the port it would have left by.
@@ -92,60 +109,137 @@ bool lacks_root(Effects effects, ReductionKey key, const MulticastEntry& entry);
 template <typename Effects>
 PackedDecision drop_full(Effects effects, ReductionKey key, const MulticastEntry& entry,
                          ContributionCount total, bool taken);
-template <typename Effects>
-PackedDecision downward_in_switch(Effects effects, const FrameView& frame, ReductionKey key,
-                                  const MulticastEntry& entry, TimeNs now);
 
 /// The frame with the last contribution carries the result. Inlined with all that it calls: with
-/// short reductions it is one frame of three.
-template <typename Effects>
+/// short reductions it is one frame of three. `wide`: its payload is the result's already, with
+/// which it is `wide_bytes` long.
+template <bool wide = false, typename Effects>
 [[gnu::noinline, gnu::flatten]] PackedDecision
 complete(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
-         ContributionCount total) {
+         ContributionCount total, std::size_t wide_bytes = 0) {
+  const std::size_t bytes = wide ? wide_bytes : wire::reduction_frame_bytes;
   if (entry.in_switch) [[unlikely]] {
     return lacks_root(effects, key, entry)
                ? drop_full(effects, key, entry, total, true)
-               : complete_in_switch(effects, frame, key, entry, total, wire::reduction_frame_bytes);
+               : complete_in_switch(effects, frame, key, entry, total, bytes);
   }
-  effects.complete(key, entry, total > entry.wait_count, frame.data);
+  effects.template complete<wide>(key, entry, total > entry.wait_count, frame.data);
   if (!effects.up().contains(entry.parent)) [[unlikely]] {
     return drop(effects, entry.parent, DropReason::port_down);
   }
-  return emitted(entry.parent, Event::completed_full, wire::reduction_frame_bytes,
+  return emitted(entry.parent, Event::completed_full, static_cast<std::uint16_t>(bytes),
                  frame.traffic_class);
 }
 
-/// The common case only: a contribution to a reduction that already holds data, of the same opcode.
-/// All other cases make the match word differ: a tree without reductions is never armed, and an arm
-/// carries its bit. `one_endpoint`: whether exactly one endpoint is behind the port, the only one
-/// in `from`. `upward` handles the rest; nothing has changed by then.
-template <typename Effects, typename Counts>
-[[gnu::always_inline]] inline bool
-combined(Effects effects, const FrameView& frame, ReductionKey key, const MulticastEntry& entry,
-         bool one_endpoint, PortSet from, Counts& counts, PackedDecision& decision) {
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const wire::ReductionWord word = wire::unpack(packed);
-  const Descriptor& d = effects.engines().descriptor(key);
-  if (d.match != match_word_of(p, packed) || d.accumulator.op != word.opcode() || word.count == 0)
-      [[unlikely]] {
-    return false;
+/// After a contribution, the `total`-th.
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision
+absorbed_or_completed(Effects effects, const FrameView& frame, ReductionKey key,
+                      const MulticastEntry& entry, ContributionCount total) {
+  return entry.is_full(total) ? complete(effects, frame, key, entry, total) : absorbed();
+}
+
+/// A contribution joins the armed reduction if it belongs to it, and is like the data held or the
+/// first one: nearly all do. Returns how many there are then; 0: it does not, and nothing has
+/// changed.
+///
+/// An operand is a frame as far as it has been read: FourWords and Vector field by field, the one
+/// of process_burst.cpp with most of it known beforehand. Members that are used here:
+///
+///   key(), count()               its reduction, and what it counts
+///   descriptor(effects)          that of its reduction
+///   continues(d, entry)          the descriptor holds data of its reduction, operation and form
+///   begins(d)                    the descriptor waits for it
+///   combine(effects, entry), start(effects, entry)   how many contributions there are then
+///
+/// One endpoint counts one, once. The set of counted ports is the armed reduction's, as every arm
+/// begins it.
+template <typename Effects, typename Operand>
+[[gnu::always_inline]] inline ContributionCount joined(Effects effects, const Operand& operand,
+                                                       const MulticastEntry& entry,
+                                                       bool one_endpoint, PortSet from) {
+  const Descriptor& d = operand.descriptor(effects);
+  const bool continues = operand.continues(d, entry);
+  if (!continues && !operand.begins(d)) [[unlikely]] {
+    return 0;
   }
   if (one_endpoint) {
-    const PortSet counted = effects.engines().counted(key).ports;
-    if (word.count != 1 || (counted.bits() & from.bits()) != 0) [[unlikely]] {
-      return false;
+    const PortSet counted = effects.engines().counted(operand.key()).ports;
+    if (operand.count() != 1 || (counted.bits() & from.bits()) != 0) [[unlikely]] {
+      return 0;
     }
     effects.on_one_endpoint();
-    effects.count_port(key, PortSet(counted.bits() | from.bits()));
+    effects.count_port(operand.key(), PortSet(counted.bits() | from.bits()));
   }
-  decision = absorbed();
-  const ContributionCount total = effects.combine(key, entry, p, packed, counts);
-  if (total >= entry.wait_count) [[unlikely]] {
-    decision = complete(effects, frame, key, entry, total);
+  ContributionCount total = 0;
+  if (continues) [[likely]] {
+    total = operand.combine(effects, entry);
+  } else {
+    total = operand.start(effects, entry);
   }
-  return true;
+  if (total == 0) {
+    __builtin_unreachable(); // it counts
+  }
+  return total;
 }
+
+/// The fields of a frame for a reduction.
+class Fields {
+public:
+  Fields(const FrameView& frame, ReductionKey key)
+      : frame_(frame), key_(key), packed_(packed_word_of(portals())), word_(wire::unpack(packed_)),
+        carried_(match_word_of(portals(), packed_)) {}
+
+  [[nodiscard]] const FrameView& frame() const { return frame_; }
+  [[nodiscard]] const std::byte* portals() const {
+    return frame_.data + wire::ethernet_header_bytes;
+  }
+  [[nodiscard]] ReductionKey key() const { return key_; }
+  [[nodiscard]] std::uint64_t packed() const { return packed_; }
+  [[nodiscard]] const wire::ReductionWord& word() const { return word_; }
+  [[nodiscard]] ContributionCount count() const { return word_.count; }
+  [[nodiscard]] wire::ResultCode code() const { return static_cast<wire::ResultCode>(word_.rc); }
+  [[nodiscard]] MatchWord carried() const { return carried_; }
+  template <typename Effects> [[nodiscard]] const Descriptor& descriptor(Effects effects) const {
+    return effects.engines().descriptor(key_);
+  }
+
+private:
+  const FrameView& frame_;
+  ReductionKey key_;
+  std::uint64_t packed_;
+  wire::ReductionWord word_;
+  MatchWord carried_;
+};
+
+/// The operand of a frame of 84 bytes; wide_decide.hpp has that of a wide one.
+struct FourWords : Fields {
+  using Fields::Fields;
+  /// Whether the operation exists. Other frames are not contributions, and pass through.
+  [[nodiscard]] bool is_known() const { return wire::is_supported(word().op); }
+  /// Whether this switch can reduce it. Otherwise it passes through.
+  [[nodiscard]] static bool fits(const Tables& /*tables*/) { return true; }
+  /// An arm never compares equal.
+  [[nodiscard]] bool continues(const Descriptor& d, const MulticastEntry& /*entry*/) const {
+    return d.match == carried() && d.accumulator.op == word().opcode() && word().count != 0;
+  }
+  [[nodiscard]] bool begins(const Descriptor& d) const {
+    return d.match == carried().waiting() && word().contributes();
+  }
+  template <typename Effects>
+  ContributionCount combine(Effects effects, const MulticastEntry& entry) const {
+    return effects.combine(*this, entry);
+  }
+  template <typename Effects>
+  ContributionCount start(Effects effects, const MulticastEntry& entry) const {
+    return effects.start(*this, entry);
+  }
+  /// It belongs to the armed reduction and is not like the data held, or it would have joined it.
+  template <typename Effects>
+  PackedDecision take(Effects effects, const MulticastEntry& entry) const {
+    return absorbed_or_completed(effects, frame(), key(), entry, effects.mismatch(*this, entry));
+  }
+};
 
 /// Contributions that do not belong to the armed reduction.
 template <typename Effects>
@@ -174,37 +268,37 @@ template <typename Effects>
   return forward(effects, frame, entry.parent, event);
 }
 
-/// The operand of a frame of 84 bytes; wide_decide.hpp has that of a wide one.
-struct FourWords {
-  /// Whether the operation exists. Other frames are not contributions, and pass through.
-  [[nodiscard]] static bool is_known(std::uint8_t op) { return wire::is_supported(op); }
-  /// Whether this switch can reduce it. Otherwise it passes through.
-  [[nodiscard]] static bool fits(std::uint8_t /*known_op*/) { return true; }
-  /// It belongs to the armed reduction.
-  template <typename Effects>
-  static PackedDecision take(Effects effects, const FrameView& frame, ReductionKey key,
-                             const MulticastEntry& entry, MatchWord carried, std::uint64_t packed) {
-    const std::byte* p = frame.data + wire::ethernet_header_bytes;
-    const ContributionCount total =
-        effects.engines().descriptor(key).match.has_data()
-            ? effects.combine_mismatched(key, entry, p, packed) // otherwise it would not be here
-            : effects.start(key, entry, carried, frame, packed);
-    return total >= entry.wait_count ? complete(effects, frame, key, entry, total) : absorbed();
-  }
-};
-
-/// All frames from a child port that `combined` and `begun` do not handle. `one_endpoint`: whether
-/// exactly one endpoint is behind it.
+/// A contribution to the armed reduction that nothing is against.
 template <typename Effects, typename Operand>
-[[gnu::noinline]] PackedDecision upward(Effects effects, Operand operand, PortNumber in,
-                                        const FrameView& frame, ReductionKey key,
-                                        const MulticastEntry& entry, bool one_endpoint) {
+PackedDecision take_counted(Effects effects, const Operand& operand, PortNumber in,
+                            const MulticastEntry& entry, bool one_endpoint) {
+  if (one_endpoint) {
+    PortSet counted = effects.engines().counted(operand.key()).ports;
+    counted.insert(in);
+    effects.count_port(operand.key(), counted);
+  }
+  return operand.take(effects, entry);
+}
+
+template <typename Effects> // in_switch_decide.hpp
+PackedDecision downward_in_switch(Effects effects, const Fields& fields,
+                                  const MulticastEntry& entry, TimeNs now);
+template <typename Operand, typename Effects>
+PackedDecision upward_of_root(Effects effects, const Operand& operand, const MulticastEntry& entry);
+
+/// A frame that has not joined the armed reduction, and what becomes of it.
+template <typename Operand, typename Effects>
+[[gnu::noinline]] PackedDecision upward(Effects effects, PortNumber in, const FrameView& frame,
+                                        ReductionKey key, const MulticastEntry& entry,
+                                        bool one_endpoint) {
+  const Operand operand(frame, key);
+  if (in == entry.parent) {
+    return upward_of_root(effects, operand, entry);
+  }
   if (entry.wait_count == 0) {
     return drop(effects, in, DropReason::not_from_parent);
   }
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const wire::ReductionWord word = wire::unpack(packed);
+  const wire::ReductionWord& word = operand.word();
   if (word.arm) {
     return drop(effects, in, DropReason::arm_from_child);
   }
@@ -218,99 +312,67 @@ template <typename Effects, typename Operand>
   if (one_endpoint && word.count > 1) {
     return drop(effects, in, DropReason::counts_others);
   }
-  const MatchWord carried = match_word_of(p, packed);
+  const MatchWord carried = operand.carried();
   // A reserved opcode is not a contribution, so it is not counted. A contribution that only this
   // switch cannot reduce is counted: it counts at the root.
-  const bool counts_once = one_endpoint && operand.is_known(word.op);
+  const bool counts_once = one_endpoint && operand.is_known();
   if (counts_once && effects.engines().has_counted(key, carried, in)) {
     return drop(effects, in, DropReason::counted_twice);
   }
-  const Descriptor& d = effects.engines().descriptor(key);
-  if (d.match != carried.waiting()) {
-    MatchResult match_result = effects.engines().match_result(key, carried);
-    if (match_result != MatchResult::match) {
-      if (counts_once && match_result != MatchResult::foreign) {
-        switch (effects.engines().match_with_opened(key, carried)) {
-        case MatchResult::older: match_result = MatchResult::older; break;
-        case MatchResult::newer:
-        case MatchResult::foreign: return drop(effects, in, DropReason::not_opened);
-        default: break;
-        }
-      }
-      const PackedDecision decision = pass(effects, in, frame, key, entry, match_result);
-      if (counts_once && decision.action() == Action::forward) {
-        effects.count_passing(key, carried, in);
-      }
-      return decision;
-    }
-  }
-  const bool known = operand.is_known(word.op);
-  if (!known || !operand.fits(word.op)) {
-    effects.count(key.tree(), &TreeCounters::passed_through);
-    const PackedDecision decision = forward(effects, frame, entry.parent, Event::passed_reserved);
+  const auto passing = [&](PackedDecision decision) {
     if (counts_once && decision.action() == Action::forward) {
       effects.count_passing(key, carried, in);
     }
     return decision;
-  }
-  if (one_endpoint) {
-    PortSet counted = effects.engines().counted(key).ports;
-    counted.insert(in);
-    effects.count_port(key, counted);
-  }
-  return operand.take(effects, frame, key, entry, carried, packed);
-}
-
-/// The common case of what `combined` does not handle: the first contribution to an armed
-/// reduction. It checks only that, so that it needs few registers; `upward` handles the rest. An
-/// arm must be checked for, as its bit is not in what a waiting descriptor is compared with.
-template <typename Effects>
-[[gnu::noinline]] PackedDecision begun(Effects effects, PortNumber in, const FrameView& frame,
-                                       ReductionKey key, const MulticastEntry& entry,
-                                       bool one_endpoint) {
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const wire::ReductionWord word = wire::unpack(packed);
-  const MatchWord carried = match_word_of(p, packed);
-  if (effects.engines().descriptor(key).match != carried.waiting() || word.arm || word.count == 0 ||
-      !wire::is_supported(word.op)) {
-    return upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
-  }
-  if (one_endpoint) {
-    PortSet counted = effects.engines().counted(key).ports;
-    if (word.count != 1 || counted.contains(in)) [[unlikely]] {
-      return upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
+  };
+  MatchResult match_result = effects.engines().match_result(key, carried);
+  if (match_result != MatchResult::match) {
+    if (counts_once && match_result != MatchResult::foreign) {
+      switch (effects.engines().match_with_opened(key, carried)) {
+      case MatchResult::older: match_result = MatchResult::older; break;
+      case MatchResult::newer:
+      case MatchResult::foreign: return drop(effects, in, DropReason::not_opened);
+      default: break;
+      }
     }
-    effects.on_one_endpoint();
-    counted.insert(in);
-    effects.count_port(key, counted);
+    return passing(pass(effects, in, frame, key, entry, match_result));
   }
-  const ContributionCount total = effects.start(key, entry, carried, frame, packed);
-  if (total >= entry.wait_count) {
-    return complete(effects, frame, key, entry, total);
+  if (!operand.is_known() || !operand.fits(effects.tables())) {
+    effects.count(key.tree(), &TreeCounters::passed_through);
+    return passing(forward(effects, frame, entry.parent, Event::passed_reserved));
   }
-  return absorbed();
+  return take_counted(effects, operand, in, entry, one_endpoint);
 }
 
-/// A frame from the parent, on a tree with reductions.
+/// A frame from a child port, or from the root to a switch that makes its results. `one_endpoint`:
+/// whether exactly one endpoint is behind the port.
+template <typename Operand, typename Effects>
+[[gnu::noinline]] PackedDecision contribution(Effects effects, PortNumber in,
+                                              const FrameView& frame, ReductionKey key,
+                                              const MulticastEntry& entry, bool one_endpoint) {
+  PortSet from;
+  from.insert(in);
+  const ContributionCount total = joined(effects, Operand(frame, key), entry, one_endpoint, from);
+  return total != 0 ? absorbed_or_completed(effects, frame, key, entry, total)
+                    : upward<Operand>(effects, in, frame, key, entry, one_endpoint);
+}
+
+/// A frame from the parent, on a tree with reductions. `carried`, `arms`: from the frame.
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision
 armed_or_disarmed(Effects effects, const FrameView& frame, ReductionKey key,
-                  const MulticastEntry& entry, TimeNs now) {
-  if (entry.in_switch) [[unlikely]] {
-    return downward_in_switch(effects, frame, key, entry, now);
-  }
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const MatchWord carried = match_word_of(p, packed);
+                  const MulticastEntry& entry, MatchWord carried, bool arms, TimeNs now) {
   return replicate(effects, frame, entry.children,
-                   wire::unpack(packed).arm ? effects.arm(key, entry, carried, now)
-                                            : effects.disarm(key, entry, carried));
+                   arms ? effects.arm(key, entry, carried, now)
+                        : effects.disarm(key, entry, carried));
 }
 template <typename Effects>
 [[gnu::noinline]] PackedDecision downward(Effects effects, const FrameView& frame, ReductionKey key,
                                           const MulticastEntry& entry, TimeNs now) {
-  return armed_or_disarmed(effects, frame, key, entry, now);
+  const Fields fields(frame, key);
+  return entry.in_switch ? downward_in_switch(effects, fields, entry, now)
+                         : armed_or_disarmed(effects, frame, key, entry, fields.carried(),
+                                             fields.word().arm, now);
 }
 
 /// Out of one of this switch's candidate ports.
@@ -326,21 +388,34 @@ template <typename Effects>
   return drop(effects, out, DropReason::port_down);
 }
 
+/// Whether a frame leaves by the port of its place. `free`: the ports that are up, without that it
+/// came in by.
+[[gnu::always_inline]] inline bool leaves_by_port(Place place, PortSet free) {
+  return !place.is_switch() && free.contains(place.port());
+}
+
 template <typename Effects>
 [[gnu::always_inline]] inline PackedDecision unicast(Effects effects, const Tables& tables,
                                                      PortNumber in, const FrameView& frame,
                                                      Nid destination) {
   const Place place = tables.place(destination);
   effects.on_place(place);
-  if (place.is_switch()) {
-    return routed(effects, in, frame, place.destination());
+  PortSet free = effects.up();
+  free.erase(in);
+  if (leaves_by_port(place, free)) {
+    return forwarded(place.port(), Event::unicast, frame.traffic_class);
   }
-  const PortNumber out = place.port();
-  // `no_port` is never up.
-  if (out == in || !effects.up().contains(out)) [[unlikely]] {
-    return refuse_unicast(effects, in, out);
-  }
-  return forwarded(out, Event::unicast, frame.traffic_class);
+  return place.is_switch() ? routed(effects, in, frame, place.destination())
+                           : refuse_unicast(effects, in, place.port());
+}
+
+/// A frame from the parent, on a tree without reductions. Requires that it has its length.
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision copied(Effects effects, const FrameView& frame,
+                                                    ReductionKey key, const MulticastEntry& entry) {
+  effects.on_tree(key, entry);
+  effects.on_direction(Direction::down);
+  return replicate(effects, frame, entry.children, Event::multicast);
 }
 
 /// A multicast frame that travels neither up nor down.
@@ -370,13 +445,20 @@ PackedDecision foreign(Effects effects, PortNumber in, const FrameView& frame, P
   return forward(effects, frame, to, Event::foreign);
 }
 
+/// Its tree's engines are at another worker.
+template <typename Effects> PackedDecision handed_over(Effects effects, TreeNumber tree) {
+  return handed_over(effects.owners().of(tree));
+}
+
 /// Rare cases that involve no engine.
 template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_apart(Effects effects, PortNumber in,
                                               const FrameView& frame, Classified what) {
   switch (what.kind()) {
   case FrameKind::refused: return drop(effects, in, what.reason());
-  case FrameKind::hello: return delivered(Event::hello);
+  case FrameKind::hello:
+    return effects.owners().has(in) ? delivered(Event::hello)
+                                    : handed_over(effects.owners().ports[in.value]);
   case FrameKind::lldp: return delivered(Event::lldp);
   case FrameKind::foreign: return foreign(effects, in, frame, what.foreign_to());
   case FrameKind::unicast:
@@ -396,47 +478,51 @@ template <typename Effects>
     return unicast(effects, tables, in, frame, what.destination());
   }
   if (what.kind() == FrameKind::multicast) [[likely]] {
+    if (!effects.owners().has(what.key().tree())) [[unlikely]] {
+      return handed_over(effects, what.key().tree());
+    }
     const MulticastEntry& entry = tables.tree_of_low_id(what.key());
     if (entry.parent == in && entry.wait_count == 0 && has_its_length(frame)) [[likely]] {
-      effects.on_tree(what.key(), entry);
-      effects.on_direction(Direction::down);
-      return replicate(effects, frame, entry.children, Event::multicast);
+      return copied(effects, frame, what.key(), entry);
     }
   }
   return decide_apart(effects, in, frame, what);
 }
 
-template <typename Effects, typename Counts>
+template <typename Effects>
 [[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
-                                             Classified what, bool guarded, PortSet from,
-                                             Counts& counts, TimeNs now);
+                                             ReductionKey key, bool guarded, TimeNs now);
 
-/// `guarded`: whether the port has a source guard. `from`: a set of that port alone. `counts`: what
-/// `combine` adds to for the whole burst. These and the tables are the same for a burst.
-template <typename Effects, typename Counts>
-[[gnu::always_inline]] inline PackedDecision
-decide(Effects effects, const Tables& tables, PortNumber in, const FrameView& frame,
-       Classified what, bool guarded, PortSet from, Counts& counts, TimeNs now) {
+/// `guarded`: whether the port has a source guard. It and the tables are the same for a burst.
+template <typename Effects>
+[[gnu::always_inline]] inline PackedDecision decide(Effects effects, const Tables& tables,
+                                                    PortNumber in, const FrameView& frame,
+                                                    Classified what, bool guarded, TimeNs now) {
   if (what.kind() == FrameKind::reduction) [[likely]] {
     const ReductionKey key = what.key();
+    if (!effects.owners().has(key.tree())) [[unlikely]] {
+      return handed_over(effects, key.tree());
+    }
     const MulticastEntry& entry = tables.tree_of_low_id(key);
-    if ((entry.children.bits() & from.bits()) != 0) {
+    if (entry.children.contains(in)) {
       effects.on_reduction(key, entry, Direction::up);
-      const bool one_endpoint = guarded | entry.one_behind_each;
-      PackedDecision decision;
-      return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
-                 ? decision
-                 : begun(effects, in, frame, key, entry, one_endpoint);
+      return contribution<FourWords>(effects, in, frame, key, entry,
+                                     entry.has_one_endpoint(guarded));
     }
     if (entry.parent == in) {
+      if (entry.wait_count == 0) {
+        return copied(effects, frame, key, entry);
+      }
       effects.on_reduction(key, entry, Direction::down);
-      return entry.wait_count == 0 ? replicate(effects, frame, entry.children, Event::multicast)
-                                   : downward(effects, frame, key, entry, now);
+      return downward(effects, frame, key, entry, now);
     }
     return decide_apart(effects, in, frame, what);
   }
   if (what.kind() == FrameKind::wide) [[unlikely]] {
-    return decide_wide(effects, in, frame, what, guarded, from, counts, now);
+    if (!effects.owners().has(what.key().tree())) {
+      return handed_over(effects, what.key().tree());
+    }
+    return decide_wide(effects, in, frame, what.key(), guarded, now);
   }
   return decide_plain(effects, tables, in, frame, what);
 }

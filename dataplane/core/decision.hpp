@@ -21,6 +21,7 @@ enum class Action : std::uint8_t {
   emit,      ///< the frame was rewritten as a result: send its first `length` bytes out of `port`
   replicate_result, ///< the same out of every port of `ports`, which include the ingress port
   deliver,          ///< hand a copy to the switch's agent and free the frame
+  hand_over,        ///< give the frame, about which nothing was decided, to the worker `port`
 };
 
 /// Whether the frame is freed.
@@ -58,6 +59,7 @@ enum class Event : std::uint8_t {
   completed_in_switch, ///< completed next to the root: the result is sent to all members
   replayed,      ///< the root missed that result: it is sent to all again, in place of the frame
   kept_released, ///< absorbed: the root refuses the kept result, or does not know it
+  handed_over,   ///< another worker has its tree, or watches its port
   trimmed,       ///< not by the core: its queue was full, and only its headers leave
 };
 
@@ -70,6 +72,7 @@ constexpr std::string_view name_of(Action a) {
   case Action::emit: return "emit";
   case Action::replicate_result: return "replicate_result";
   case Action::deliver: return "deliver";
+  case Action::hand_over: return "hand_over";
   }
   return "unknown";
 }
@@ -100,6 +103,7 @@ constexpr std::string_view name_of(Event e) {
   case Event::completed_in_switch: return "completed_in_switch";
   case Event::replayed: return "replayed";
   case Event::kept_released: return "kept_released";
+  case Event::handed_over: return "handed_over";
   case Event::trimmed: return "trimmed";
   }
   return "unknown";
@@ -112,7 +116,8 @@ struct Decision {
   Action action = Action::drop;
   DropReason reason{}; ///< with `drop`
   Event event = Event::none;
-  PortNumber port = no_port; ///< with `forward`, `emit`; `replicate_result`: the root's, or none
+  PortNumber port = no_port; ///< with `forward`, `emit`; `replicate_result`: the root's, or none;
+                             ///< `hand_over`: the worker
   std::uint16_t length = 0;  ///< with `emit` and `replicate_result`: the bytes that leave
   std::uint8_t traffic_class = 0; ///< in which it leaves, if it does
   std::uint8_t padding = 0;       ///< decisions are compared with all their bytes
@@ -172,6 +177,9 @@ constexpr PackedDecision absorbed() {
 }
 constexpr PackedDecision delivered(Event event) {
   return decided(Action::deliver, event, no_port, 0, 0, {});
+}
+constexpr PackedDecision handed_over(std::uint8_t worker) {
+  return decided(Action::hand_over, Event::handed_over, PortNumber{worker}, 0, 0, {});
 }
 constexpr PackedDecision forwarded(PortNumber port, Event event, std::uint8_t traffic_class) {
   return decided(Action::forward, event, port, 0, traffic_class, {});

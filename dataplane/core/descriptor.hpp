@@ -13,6 +13,7 @@
 // All zero means: not armed, nothing ended. Owned by the engines of one worker.
 #pragma once
 
+#include "dataplane/core/frame_view.hpp"
 #include "tributary/reduce/accumulator.hpp"
 #include "tributary/traffic_class.hpp"
 #include "tributary/types.hpp"
@@ -22,6 +23,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace tributary::core {
 
@@ -133,6 +135,12 @@ struct alignas(64) DescriptorRecord {
   TrafficClass traffic_class;
   SequenceNumber ended;   ///< of the last reduction that was emitted or timed out
   bool has_ended = false; ///< whether any has ended
+
+  /// A frame becomes the first contribution.
+  void keep(const FrameView& frame) {
+    std::memcpy(header.data(), frame.data, saved_frame_bytes);
+    traffic_class = TrafficClass{frame.traffic_class};
+  }
 };
 static_assert(sizeof(DescriptorRecord) == 64);
 

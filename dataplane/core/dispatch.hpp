@@ -14,6 +14,9 @@
 //       bool replicate_result(std::size_t frame, PortSet, PortNumber root, std::uint16_t length,
 //                             std::uint8_t traffic_class);  its first bytes out of each port, the
 //                                                           root's before the others
+//       std::size_t hand_over(std::size_t first, std::size_t count, std::size_t worker);
+//                                                           as `send`; only a shell with several
+//                                                           workers has it
 //     };
 //
 //     const std::size_t done = dispatch(decisions, shell);
@@ -122,6 +125,16 @@ std::size_t dispatch(std::span<const Decision> decisions, Shell&& shell,
       next = i + count;
       break;
     }
+    case Action::hand_over:
+      if constexpr (requires { shell.hand_over(i, next, next); }) {
+        const std::size_t count = sent_together(decisions.subspan(i));
+        const std::size_t sent = shell.hand_over(i, count, d.port.value);
+        if (sent != count) [[unlikely]] {
+          return i + sent;
+        }
+        next = i + count;
+      }
+      break;
     case Action::replicate:
       next = i + replicated_together(decisions.subspan(i));
       done = shell.replicate(i, next - i, d.ports, d.traffic_class);

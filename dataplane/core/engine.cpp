@@ -51,27 +51,24 @@ void ReductionEngines::make_room(const Tables& now, const Tables& next) {
 
 Event ReductionEngines::arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried,
                             TimeNs now) {
-  Descriptor& d = descriptor(key);
   EngineCounters& counted = counters_->engines[entry.parent.value];
   const Event outcome = outcome_of_arm(key, entry);
   if (outcome == Event::rearmed) {
     counted.rearms.add();
-    counted.discarded.add(d.accumulator.contributions);
+    counted.discarded.add(descriptor(key).accumulator.contributions);
     deadlines_.stop(key);
   } else if (outcome == Event::armed) {
     in_use_[entry.parent.value] += entry.has_place() ? 0 : 1;
     counted.arms.add();
   }
-  if (counts_ports_) {
-    counted_[key.index()].arm(carried.waiting());
-  }
   if (outcome == Event::arm_failed) {
     counted.arm_failures.add();
+    if (counts_ports_) {
+      counted_[key.index()].arm(carried.waiting());
+    }
     return outcome;
   }
-  d.match = carried.waiting();
-  d.accumulator.contributions = 0;
-  d.signature = 0;
+  open(key, carried.waiting());
   deadlines_.start(key, entry.timer, now + timer_ns_[entry.timer]);
   return outcome;
 }
@@ -129,14 +126,10 @@ void ReductionEngines::release(ReductionKey key, const MulticastEntry& entry, De
 }
 
 void ReductionEngines::end_with_arm(ReductionKey key, MatchWord next) {
-  Descriptor& d = descriptor(key);
   DescriptorRecord& r = record(key);
-  r.ended = d.match.sequence();
+  r.ended = descriptor(key).match.sequence();
   r.has_ended = true;
-  d.match = next.waiting();
-  d.accumulator.contributions = 0;
-  d.signature = 0;
-  counted_[key.index()] = {.ports = {}, .of = d.match};
+  open(key, next.waiting());
 }
 
 void ReductionEngines::restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now) {

@@ -124,6 +124,7 @@
 #include "dataplane/core/deadline_queues.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/descriptor.hpp"
+#include "dataplane/core/engine_state.hpp"
 #include "dataplane/core/tables.hpp"
 #include "tributary/types.hpp"
 
@@ -168,8 +169,7 @@ public:
     if (descriptor(key).match.armed()) {
       return Event::rearmed;
     }
-    return entry.has_place() || in_use(entry.parent) < descriptors_per_engine_ ? Event::armed
-                                                                               : Event::arm_failed;
+    return room(entry) != 0 ? Event::armed : Event::arm_failed;
   }
   [[nodiscard]] Event outcome_of_disarm(ReductionKey key, MatchWord carried) const {
     const MatchWord match = descriptor(key).match;
@@ -199,6 +199,12 @@ public:
   void restart_timer(ReductionKey key, const MulticastEntry& entry, TimeNs now);
   /// Forgets which sequences of this tree ended: the tree was replaced. `entry`: the old one.
   void forget(TreeNumber tree, const MulticastEntry& entry);
+  /// Whether anything is known of a reduction: it is armed, or one of its sequences was.
+  [[nodiscard]] bool knows(ReductionKey key) const;
+  /// Forgets all about a reduction: another core has it from now on.
+  void forget(ReductionKey key, const MulticastEntry& entry);
+  /// Takes over all about a reduction, of which nothing is known here.
+  void put(const EngineState::Reduction& one, const MulticastEntry& entry);
 
   /// Writes all of a result but its operands: 62 bytes. Requires that a contribution is held.
   void write_headers(ReductionKey key, ContributionCount wait_count, std::byte* frame) const;
@@ -239,6 +245,20 @@ public:
   [[nodiscard]] DescriptorView view(ReductionKey key, const MulticastEntry& entry) const;
 
 private:
+  /// How many more reductions of such trees can be armed.
+  [[nodiscard]] std::size_t room(const MulticastEntry& entry) const {
+    return entry.has_place() ? keys_ : descriptors_per_engine_ - in_use(entry.parent);
+  }
+  /// Waits for the first contribution from now on. The timer is the caller's.
+  void open(ReductionKey key, MatchWord waiting) {
+    Descriptor& d = descriptor(key);
+    d.match = waiting;
+    d.accumulator.contributions = 0;
+    d.signature = 0;
+    if (counts_ports_) {
+      counted(key).arm(waiting);
+    }
+  }
   static void write_headers(const Descriptor& d, const DescriptorRecord& record,
                             ContributionCount wait_count, std::byte* frame);
   void end(ReductionKey key, const MulticastEntry& entry, Descriptor& d, DescriptorRecord& record);
@@ -255,39 +275,27 @@ private:
   std::array<std::uint32_t, max_ports> in_use_{};
 };
 
-/// Arms free reductions of one tree consecutively, with no other operation between `begin` and
-/// `finish`: their common fields are written once.
+/// Arms and disarms reductions of one tree consecutively, with no other operation before `finish`:
+/// what consecutive arms of free ones have in common is written once.
 class ReductionEngines::Arms {
 public:
   explicit Arms(ReductionEngines& engines) : engines_(&engines) {}
 
-  /// Whether there is room.
-  bool begin(const MulticastEntry& entry, TimeNs now) {
-    finish();
-    entry_ = &entry;
-    row_ = DeadlineQueues::Row(engines_->deadlines_, entry.timer,
-                               now + engines_->timer_ns_[entry.timer]);
-    if (row_.fits(engines_->deadlines_)) {
-      const std::uint32_t in_use = engines_->in_use_[entry.parent.value];
-      room_ = entry.has_place() ? engines_->keys_
-              : in_use < engines_->descriptors_per_engine_
-                  ? engines_->descriptors_per_engine_ - in_use
-                  : 0;
+  /// As those of the engines.
+  Event arm(ReductionKey key, const MulticastEntry& entry, MatchWord carried, TimeNs now) {
+    if (engines_->descriptor(key).match.armed() || (count_ == room_ && !begin(entry, now)))
+        [[unlikely]] {
+      finish();
+      return engines_->arm(key, entry, carried, now);
     }
-    return room_ != 0;
-  }
-  /// Whether another one can be armed in this row.
-  [[nodiscard]] bool has_room() const { return count_ != room_; }
-  /// As ReductionEngines::arm. Requires room, and the key's descriptor, which is free.
-  void arm(ReductionKey key, Descriptor& d, MatchWord waiting) {
-    d.match = waiting;
-    d.accumulator.contributions = 0;
-    d.signature = 0;
-    if (engines_->counts_ports_) {
-      engines_->counted_[key.index()].arm(waiting);
-    }
+    engines_->open(key, carried.waiting());
     row_.start(engines_->deadlines_, key);
     ++count_;
+    return Event::armed;
+  }
+  Event disarm(ReductionKey key, const MulticastEntry& entry, MatchWord carried) {
+    finish();
+    return engines_->disarm(key, entry, carried);
   }
   void finish() {
     if (count_ != 0) {
@@ -300,6 +308,18 @@ public:
   }
 
 private:
+  /// Whether there is room.
+  bool begin(const MulticastEntry& entry, TimeNs now) {
+    finish();
+    entry_ = &entry;
+    row_ = DeadlineQueues::Row(engines_->deadlines_, entry.timer,
+                               now + engines_->timer_ns_[entry.timer]);
+    if (row_.fits(engines_->deadlines_)) {
+      room_ = engines_->room(entry);
+    }
+    return room_ != 0;
+  }
+
   ReductionEngines* engines_;
   const MulticastEntry* entry_ = nullptr;
   DeadlineQueues::Row row_;

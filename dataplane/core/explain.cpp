@@ -40,6 +40,7 @@ std::string_view reason_of(Event event) {
   case Event::completed_in_switch: return "the result is multicast by this switch";
   case Event::replayed: return "the root has missed the last result, which goes to all again";
   case Event::kept_released: return "the root refuses the last result, which is kept no longer";
+  case Event::handed_over: return "another worker has its tree, or watches its port";
   case Event::foreign: return "it is not of the fabric, and the two ports are joined for those";
   case Event::none:
   case Event::contributed:
@@ -202,6 +203,9 @@ public:
              name_of(d.event), reason_of(d.event));
       }
       break;
+    case Action::hand_over:
+      note("handed over to worker {}: {}", d.port.value, reason_of(d.event));
+      break;
     case Action::deliver:
       note("delivered to the switch's {}: such frames are never forwarded",
            d.event == Event::lldp ? "LLDP station" : "agent");
@@ -316,9 +320,6 @@ private:
   std::vector<std::string> steps_;
 };
 
-/// What `combine` adds to in a burst; empty here.
-struct NoCounts {};
-
 /// The effects of a dry run: none. It notes each step.
 class DryRun {
 public:
@@ -334,6 +335,7 @@ public:
   [[nodiscard]] const SwitchSettings& settings() const { return core_->settings(); }
   [[nodiscard]] const ReductionEngines& engines() const { return core_->engines(); }
   [[nodiscard]] const Tables& tables() const { return core_->tables(); }
+  [[nodiscard]] const placement::Owners& owners() const { return core_->owners(); }
 
   void count_drop(PortNumber /*port*/, DropReason /*reason*/) const {}
   void count_foreign(PortNumber /*in*/) const {}
@@ -350,52 +352,27 @@ public:
   void count_port(ReductionKey /*key*/, PortSet ports) const { notes_->count(ports); }
   void count_passing(ReductionKey /*key*/, MatchWord /*carried*/, PortNumber /*in*/) const {}
 
-  ContributionCount combine(ReductionKey key, const MulticastEntry& entry, const std::byte* /*p*/,
-                            std::uint64_t packed, NoCounts& /*counts*/) const {
-    return taken(key, entry, packed);
+  ContributionCount combine(const Fields& operand, const MulticastEntry& entry) const {
+    return taken(operand, entry);
   }
-  ContributionCount combine_alone(ReductionKey key, const MulticastEntry& entry,
-                                  const std::byte* /*p*/, std::uint64_t packed) const {
-    return taken(key, entry, packed);
+  ContributionCount start(const Fields& operand, const MulticastEntry& entry) const {
+    return taken(operand, entry);
   }
-  ContributionCount combine_mismatched(ReductionKey key, const MulticastEntry& entry,
-                                       const std::byte* /*p*/, std::uint64_t packed) const {
-    notes_->mismatch();
-    return taken(key, entry, packed);
-  }
-  ContributionCount start(ReductionKey key, const MulticastEntry& entry, MatchWord /*carried*/,
-                          const FrameView& /*frame*/, std::uint64_t packed) const {
-    return taken(key, entry, packed);
-  }
-  void complete(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
-                std::byte* /*frame*/) const {
-    notes_->complete(too_many);
-  }
-  ContributionCount taken_wide(ReductionKey key, const MulticastEntry& entry,
-                               std::uint64_t packed) const {
-    return taken(key, entry, packed);
-  }
-  void start_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, MatchWord /*carried*/,
-                  const FrameView& /*frame*/, std::uint64_t /*packed*/, WideShape /*shape*/,
-                  const SlotPlace& /*place*/) const {}
-  void add_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, const FrameView& /*frame*/,
-                std::uint64_t /*packed*/) const {}
-  void finish_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/,
-                   const FrameView& /*frame*/, std::uint64_t /*packed*/) const {}
-  void emit_wide(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
-  void mismatch_wide(ReductionKey key, const MulticastEntry& /*entry*/, MatchWord /*carried*/,
-                     const FrameView& /*frame*/, std::uint64_t /*packed*/) const {
-    if (engines().descriptor(key).match.has_data()) {
+  ContributionCount mismatch(const Fields& operand, const MulticastEntry& entry) const {
+    if (operand.descriptor(*this).match.has_data()) {
       notes_->mismatch();
     } else {
       notes_->report();
     }
+    return taken(operand, entry);
   }
-  void complete_wide(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
-                     std::byte* /*frame*/) const {
+  void finish(const Vector& operand, const MulticastEntry& entry) const { taken(operand, entry); }
+  void emit(const Vector& /*operand*/) const {}
+  template <bool wide>
+  void complete(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
+                std::byte* /*frame*/) const {
     notes_->complete(too_many);
   }
-
   [[nodiscard]] const InSwitchRecords& in_switch() const { return core_->in_switch(); }
   void make_in_switch_result(ReductionKey /*key*/, const MulticastEntry& /*entry*/, bool too_many,
                              std::byte* /*frame*/, std::size_t /*bytes*/) const {
@@ -404,8 +381,9 @@ public:
   [[nodiscard]] PortSet counted_now(ReductionKey key) const {
     return PortSet(engines().counted(key).ports.bits() | notes_->counted().bits());
   }
-  void drop_full(ReductionKey /*key*/, const MulticastEntry& /*entry*/, ContributionCount /*total*/,
+  void drop_full(ReductionKey /*key*/, const MulticastEntry& entry, ContributionCount total,
                  bool /*taken*/) const {
+    notes_->taken(total, entry);
     notes_->lacks_root();
   }
   void keep_arm(ReductionKey /*key*/, const FrameView& /*frame*/) const {}
@@ -437,10 +415,9 @@ public:
 
 private:
   /// Number of contributions there would be. A descriptor without data counts none.
-  ContributionCount taken(ReductionKey key, const MulticastEntry& entry,
-                          std::uint64_t packed) const {
+  ContributionCount taken(const Fields& operand, const MulticastEntry& entry) const {
     const ContributionCount total =
-        engines().descriptor(key).accumulator.contributions + wire::unpack(packed).count;
+        operand.descriptor(*this).accumulator.contributions + operand.count();
     notes_->taken(total, entry);
     return total;
   }
@@ -454,12 +431,8 @@ private:
 Explanation explain(const SwitchCore& core, PortNumber in, FrameView frame) {
   Notes notes(core, in, frame);
   const IngressCheck& check = core.check(in);
-  PortSet from;
-  from.insert(in);
-  NoCounts counts;
-  const PackedDecision decision =
-      decide(DryRun(core, notes), core.tables(), in, frame, check.classify(frame), check.guarded(),
-             from, counts, TimeNs{0});
+  const PackedDecision decision = decide(DryRun(core, notes), core.tables(), in, frame,
+                                         check.classify(frame), check.guarded(), TimeNs{0});
   return notes.verdict(std::bit_cast<Decision>(decision));
 }
 

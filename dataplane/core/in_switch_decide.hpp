@@ -61,7 +61,6 @@
 // Members of `Effects` for it:
 //
 //   in_switch()                                    the records
-//   combine_alone(key, entry, portals, packed)     `combine`, for a frame outside a burst
 //   counted_now(key)                               the ports counted, including that of this frame
 //   drop_full(key, entry, total, taken)            drops a full count without the root
 //   make_in_switch_result(key, entry, too_many, frame, bytes)   the frame becomes the result
@@ -70,8 +69,6 @@
 #pragma once
 
 #include "dataplane/core/decide.hpp"
-
-#include <type_traits>
 
 namespace tributary::core {
 
@@ -113,41 +110,29 @@ template <typename Effects>
   return to_all_members(effects, key, entry, Event::completed_in_switch, bytes);
 }
 
-/// The contribution of the root, the only host behind the parent port.
-template <typename Effects, typename Operand>
-PackedDecision contribution_of_root(Effects effects, Operand operand, const FrameView& frame,
-                                    ReductionKey key, const MulticastEntry& entry,
-                                    std::uint64_t packed) {
+/// A contribution of the root, the only host behind the parent port, that has not joined.
+template <typename Operand, typename Effects>
+PackedDecision upward_of_root(Effects effects, const Operand& operand,
+                              const MulticastEntry& entry) {
   const PortNumber in = entry.parent;
-  const wire::ReductionWord word = wire::unpack(packed);
-  const MatchWord carried = match_word_of(frame.data + wire::ethernet_header_bytes, packed);
+  const ReductionKey key = operand.key();
   effects.on_one_endpoint();
-  if (word.count > 1) {
+  if (operand.count() > 1) {
     return drop(effects, in, DropReason::counts_others);
   }
-  if (effects.engines().has_counted(key, carried, in)) {
+  if (effects.engines().has_counted(key, operand.carried(), in)) {
     return drop(effects, in, DropReason::counted_twice);
   }
-  const MatchResult match_result = effects.engines().match_result(key, carried);
+  const MatchResult match_result = effects.engines().match_result(key, operand.carried());
   if (match_result == MatchResult::older) {
     effects.count(key.tree(), &TreeCounters::stale);
     return drop(effects, in, DropReason::stale_sequence);
   }
-  if (match_result != MatchResult::match || !operand.is_known(word.op) || !operand.fits(word.op)) {
+  if (match_result != MatchResult::match || !operand.is_known() ||
+      !operand.fits(effects.tables())) {
     return drop(effects, in, DropReason::not_in_switch);
   }
-  PortSet counted = effects.engines().counted(key).ports;
-  counted.insert(in);
-  effects.count_port(key, counted);
-  const Descriptor& d = effects.engines().descriptor(key);
-  if constexpr (std::is_same_v<Operand, FourWords>) {
-    if (d.match == carried && d.accumulator.op == word.opcode()) {
-      const ContributionCount total =
-          effects.combine_alone(key, entry, frame.data + wire::ethernet_header_bytes, packed);
-      return total >= entry.wait_count ? complete(effects, frame, key, entry, total) : absorbed();
-    }
-  }
-  return operand.take(effects, frame, key, entry, carried, packed);
+  return take_counted(effects, operand, in, entry, true);
 }
 
 /// The kept result for a root that missed it.
@@ -167,19 +152,16 @@ PackedDecision replay_kept(Effects effects, const FrameView& frame, ReductionKey
 
 /// A frame from the parent.
 template <typename Effects>
-[[gnu::noinline]] PackedDecision downward_in_switch(Effects effects, const FrameView& frame,
-                                                    ReductionKey key, const MulticastEntry& entry,
-                                                    TimeNs now) {
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const wire::ReductionWord word = wire::unpack(packed);
-  const MatchWord carried = match_word_of(p, packed);
+[[gnu::noinline]] PackedDecision downward_in_switch(Effects effects, const Fields& fields,
+                                                    const MulticastEntry& entry, TimeNs now) {
+  const FrameView& frame = fields.frame();
+  const ReductionKey key = fields.key();
+  const wire::ReductionWord& word = fields.word();
+  const MatchWord carried = fields.carried();
   if (!word.arm && word.count > 0 && word.resno == word.seqno) {
-    return wire::total_length_of(p) == wire::reduction_packet_bytes
-               ? contribution_of_root(effects, FourWords(), frame, key, entry, packed)
-               : contribution_of_root(
-                     effects, Vector{WideShape::of(p), effects.tables().slot_place(key.tree())},
-                     frame, key, entry, packed);
+    return wire::total_length_of(fields.portals()) == wire::reduction_packet_bytes
+               ? contribution<FourWords>(effects, entry.parent, frame, key, entry, true)
+               : contribution<Vector>(effects, entry.parent, frame, key, entry, true);
   }
   const InSwitchRecord& record = effects.in_switch()[key];
   const bool is_control = word.seqno == pre_arm_sequence;
@@ -195,12 +177,10 @@ template <typename Effects>
   if (!is_control && record.keeps_one_of(carried) && word.resno != record.kept_result()) {
     effects.forget_kept(key);
   }
-  if (!word.arm) {
-    return replicate(effects, frame, entry.children, effects.disarm(key, entry, carried));
+  if (word.arm) {
+    effects.keep_arm(key, frame);
   }
-  const Event event = effects.arm(key, entry, carried, now);
-  effects.keep_arm(key, frame);
-  return replicate(effects, frame, entry.children, event);
+  return armed_or_disarmed(effects, frame, key, entry, carried, word.arm, now);
 }
 
 } // namespace tributary::core

@@ -6,45 +6,47 @@
 // deciding.
 //
 // THE FAST PATH (`contribute_run`). Nearly all frames that a switch reduces are contributions of
-// the same kind as the previous one. decide.hpp has all the rules for them. The fast path does not
-// know the rules: it proves that a frame is one that `combined` or `begun` take, and changes state
-// only once the proof is complete. A frame for which any part of it fails takes the slow path, from
-// its beginning. The parts:
+// the same kind as the previous one. Whether such a frame joins the armed reduction is asked by
+// `joined` of decide.hpp, as of any other; but its operand (`Plain`) knows most answers while it is
+// compiled, or from the run, because these have been proven before anything changes:
 //
 //   the port's policy     the length is that of the run's first frame, which is valid; all other
 //                         differences from a reduction frame in one vector, which must be 0
 //                         (frame_image.hpp); the checksum; a list of VNIs, if there is one
 //   the reduction word    operation, count, code and arm bit are those of a contribution that took
-//                         the slow path and was absorbed, and is plain (plain_word.hpp)
+//                         the slow path and was absorbed, and is plain (frame_image.hpp)
 //   the tree              the port is a child, checked again only when the tree is not that of the
 //                         previous frame
-//   the key               VNI, cookie and sequence are those of the held data, and the operation is
-//                         the held one; or those of a descriptor that waits for its first
-//                         contribution
-//   counting once         if one endpoint is behind the port: it counts 1, and has not yet
+//
+// A frame for which any part of it fails, or that does not join, takes the slow path from its
+// beginning.
 //
 // The loop is instantiated once per operator, with only its kernel in it. Tests compare both paths
 // frame by frame for all of them, with one bit disturbed anywhere, and with each bit for some; so
 // does the fuzzer, with its model.
 //
-// Arms of free descriptors have a fast path, too (`arm_run`): by the same proof of the port's
-// policy and the tree, if nothing prevents the copies, and there is room.
+// Frames from the parent have a loop, too (`arm_run`), with the same proof of the port's policy and
+// the tree. What they do is in `armed_or_disarmed` of decide.hpp; arms of free descriptors are
+// carried out in a row.
 //
-// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp).
+// CONSECUTIVE VECTORS have a loop of their own (wide_run.cpp), and so have frames that a tree
+// without reductions copies (`copy_run`), and unicast frames (`unicast_run`).
 //
 // ALL OTHER FRAMES are processed in two passes, in runs of `run_length`. The first pass classifies
 // by the frame's own bytes and prefetches the cache lines its destination address leads to. The
 // second one decides. So the misses of up to a run of destinations overlap, and since all state
 // changes in the second pass, in order, a burst has the same result as its frames one by one. After
 // a unicast or a reduction frame, the first pass only checks whether the next ones are of the same
-// kind, by the fast paths of classify.hpp; and unicast to a port of this switch is decided in the
-// second pass without a call.
+// kind, by the fast paths of classify.hpp.
+//
+// USUAL BURSTS: of a port whose only check beyond the comparisons is the checksum, in a switch with
+// few trees, whose lines stay cached. Both are known before the burst, so all loops exist twice. On
+// contributions this buys 10 % and 1 to 6 %.
 //
 // decide.hpp has the checks of each frame, applied.hpp the actions.
 
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
-#include "dataplane/core/tree_image.hpp"
 
 #include "tributary/reduce/reducer.hpp"
 
@@ -97,12 +99,69 @@ constexpr bool has_seldom_a_code(wire::Opcode op) {
          operands == wire::Operands::integer_tuples;
 }
 
-/// Whether the fast path may combine another contribution of this operation: for operations that
-/// rarely set a code, only while none is set, so that one comparison checks both.
+/// Whether another plain contribution of this operation can be combined with the data held: for
+/// operations that rarely set a code only while none is set, so that one comparison checks both.
 template <wire::Opcode op>
-[[gnu::always_inline]] inline bool continues(const reduce::Accumulator& held) {
+[[gnu::always_inline]] inline bool may_continue(const reduce::Accumulator& held) {
   return held.op == op && (!has_seldom_a_code(op) || held.rc == wire::ResultCode::success);
 }
+
+/// A contribution like the previous ones, as an operand (`joined`): of this operation, plain, and
+/// its tree is known.
+template <wire::Opcode op> class Plain {
+public:
+  Plain(const FrameView& frame, Descriptor& d, MatchWord carried, ContributionCount count)
+      : frame_(frame), d_(d), carried_(carried), count_(count) {}
+
+  /// Read from the frame each time: mostly it is not needed.
+  [[nodiscard]] ReductionKey key() const { return key_of_frame(frame_.data); }
+  [[nodiscard]] ContributionCount count() const { return count_; }
+  template <typename Effects> [[nodiscard]] const Descriptor& descriptor(Effects) const {
+    return d_;
+  }
+  [[nodiscard]] bool continues(const Descriptor& d, const MulticastEntry& /*entry*/) const {
+    return d.match == carried_ && may_continue<op>(d.accumulator);
+  }
+  [[nodiscard]] bool begins(const Descriptor& d) const { return d.match == carried_.waiting(); }
+  template <typename Effects>
+  [[gnu::always_inline]] ContributionCount combine(Effects effects,
+                                                   const MulticastEntry& /*entry*/) const {
+    const reduce::Contribution contribution = read();
+    // The byte above a signature only adds to a byte that is not part of the sum.
+    d_.signature += signature_and_more(frame_.data + wire::ethernet_header_bytes);
+    const ContributionCount total = d_.accumulator.contributions + count_;
+    d_.accumulator.contributions = total;
+    // Both are known, or `combine` would check again.
+    if (d_.accumulator.op != op) {
+      __builtin_unreachable();
+    }
+    if (has_seldom_a_code(op) && d_.accumulator.rc != wire::ResultCode::success) {
+      __builtin_unreachable();
+    }
+    reduce::combine(d_.accumulator, contribution, effects.settings().nan_mode);
+    return total;
+  }
+  template <typename Effects>
+  [[gnu::always_inline]] ContributionCount start(Effects effects,
+                                                 const MulticastEntry& /*entry*/) const {
+    effects.begin(key(), carried_, frame_, read(), count_);
+    return count_;
+  }
+
+private:
+  [[nodiscard]] [[gnu::always_inline]] reduce::Contribution read() const {
+    const std::byte* const p = frame_.data + wire::ethernet_header_bytes;
+    reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
+    contribution.op = op;
+    contribution.rc = wire::ResultCode::success;
+    return contribution;
+  }
+
+  const FrameView& frame_;
+  Descriptor& d_;
+  MatchWord carried_;
+  ContributionCount count_;
+};
 
 /// The reduction word as in memory.
 std::uint64_t word_bytes_of(const std::byte* portals) {
@@ -115,7 +174,7 @@ std::uint64_t word_bytes_of(const std::byte* portals) {
 
 /// The first pass. A function of its own, as the second is: together they need more registers than
 /// there are, and each frame would pay for what the other pass keeps.
-template <bool default_policy>
+template <bool usual>
 [[gnu::noinline]] void SwitchCore::classify_run(const IngressCheck& check, const Tables& tables,
                                                 std::span<const FrameView> run, Classified* what) {
   const bool counts_ports = tables.counts_ports();
@@ -125,12 +184,11 @@ template <bool default_policy>
     if (frame < ahead_end) {
       prefetch(frame[frame_lookahead]);
     }
-    const Classified classified = check.classify_as<default_policy>(*frame++);
+    const Classified classified = check.classify<usual>(*frame++);
     *what++ = classified;
     if (classified.kind() == FrameKind::unicast) {
       tables.prefetch_place(classified.destination());
-      for (Nid destination; frame != end && check.is_unicast<default_policy>(*frame, destination);
-           ++frame) {
+      for (Nid destination; frame != end && check.is_unicast<usual>(*frame, destination); ++frame) {
         if (frame < ahead_end) {
           prefetch(frame[frame_lookahead]);
         }
@@ -160,7 +218,7 @@ template <bool default_policy>
       }
     };
     prefetch_descriptor();
-    for (; frame != end && check.is_reduction<default_policy>(*frame, key); ++frame) {
+    for (; frame != end && check.is_reduction<usual>(*frame, key); ++frame) {
       if (frame < ahead_end) {
         prefetch(frame[frame_lookahead]);
       }
@@ -177,9 +235,6 @@ template <bool default_policy>
                                                 Decision* decisions) {
   const Tables& tables = *tables_;
   const bool guarded = checks_[in.value].guarded();
-  PortSet from;
-  from.insert(in);
-  BurstCounts counts(*counters_);
   Places notable;
   for (std::size_t i = 0; i < run.size();) {
     if (!what[i].may_reduce()) [[unlikely]] {
@@ -189,9 +244,9 @@ template <bool default_policy>
       continue;
     }
     const PackedDecision decision =
-        decide(Applied(*this), tables, in, run[i], what[i], guarded, from, counts, now);
+        decide(Applied(*this), tables, in, run[i], what[i], guarded, now);
     decisions[i].set(decision);
-    if (!is_contribution(decision)) {
+    if (is_notable(decision)) {
       notable.insert(i);
     }
     ++i;
@@ -206,40 +261,23 @@ template <bool default_policy>
                                                                     const Classified* what,
                                                                     Decision* decisions) {
   const Tables& tables = *tables_;
-  PortSet free = up_;
-  free.erase(in);
   Places notable;
   const FrameView* frame = run.data();
   const FrameView* const end = frame + run.size();
   for (; frame != end && !what->may_reduce(); ++frame) {
-    if (what->kind() == FrameKind::unicast) {
-      // To a port of this switch, as `unicast` decides, without counting anything.
-      const Place place = tables.place(what->destination());
-      if (!place.is_switch() && free.contains(place.port())) [[likely]] {
-        decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
-        ++decisions;
-        ++what;
-        continue;
-      }
-    }
     const PackedDecision decision = decide_plain(Applied(*this), tables, in, *frame, *what++);
-    if (goes_its_way(decision)) [[likely]] {
-      decisions->set_rest(decision);
-    } else {
-      decisions->set(decision);
+    decisions++->set(decision);
+    if (!goes_its_way(decision)) [[unlikely]] {
       notable.insert(static_cast<std::size_t>(frame - run.data()));
     }
-    ++decisions;
   }
   return {static_cast<std::size_t>(frame - run.data()), notable};
 }
 
 /// Leading contributions of one operation and one count; returns their number, and which completed
-/// something. This is the fast path: it checks in few comparisons whether the frame is what
-/// `combined` or `begun` take, and only then changes state. All other frames are left unchanged.
-///
-/// `uncached`: whether there are enough trees that their lines have to be prefetched.
-template <bool default_policy, bool uncached, wire::Opcode op>
+/// something. This is the fast path: it checks in few comparisons whether the frame joins the armed
+/// reduction, and only then changes state. All other frames are left unchanged.
+template <bool usual, wire::Opcode op>
 [[gnu::flatten]] SwitchCore::Run SwitchCore::contribute_run(SwitchCore& core, PortNumber in,
                                                             std::span<const FrameView> run,
                                                             Decision* decisions) {
@@ -256,8 +294,8 @@ template <bool default_policy, bool uncached, wire::Opcode op>
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   Descriptor* of_tree = nullptr;
+  bool one_endpoint = false;
   ContributionCount wait_count = 0;
-  bool counts_once = false;
   PortNumber engine = no_port;
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -277,7 +315,7 @@ template <bool default_policy, bool uncached, wire::Opcode op>
       prefetch(frame[frame_lookahead]);
     }
     if (ReductionKey ahead;
-        uncached && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+        !usual && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
     }
@@ -285,7 +323,6 @@ template <bool default_policy, bool uncached, wire::Opcode op>
       break;
     }
     std::byte* const data = frame->data;
-    const std::byte* const p = data + wire::ethernet_header_bytes;
     const FrameImage::Words tail = plain.differing(data, op);
     const Octets head_and_word =
         port.head.differing(FrameImage::head(data)) | (Octets)(tail & PlainWord::word_mask());
@@ -297,61 +334,30 @@ template <bool default_policy, bool uncached, wire::Opcode op>
       }
       const ReductionKey key = key_of_frame(again);
       const MulticastEntry& its = tables.tree_of_low_id(key);
-      if ((its.children.bits() & from.bits()) == 0) {
+      if ((its.children.bits() & from.bits()) == 0 || !core.owners_.has(key.tree())) {
         break;
       }
       tree.change_to_tree_of(middle);
       entry = &its;
       of_tree = &descriptors[ReductionKey(key.tree(), ReductionId{0}).index()];
+      one_endpoint = its.has_one_endpoint(check.guarded());
       wait_count = its.wait_count;
-      counts_once = check.guarded() | its.one_behind_each;
       if (its.parent != engine) {
         count_them();
         engine = its.parent;
       }
     }
-    if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
+    if (!check.passes<usual>(FrameView{data, length})) [[unlikely]] {
       break;
     }
-    Descriptor& d = IdOfFrame(data).descriptor(of_tree);
-    const MatchWord carried = MatchWord::of_differing_bytes(tail[0]);
-    const bool holds = d.match == carried;
-    if (holds ? !continues<op>(d.accumulator) : d.match != carried.waiting()) [[unlikely]] {
+    const Plain<op> operand(*frame, IdOfFrame(data).descriptor(of_tree),
+                            MatchWord::of_differing_bytes(tail[0]), count);
+    const ContributionCount total = joined(Applied(core), operand, *entry, one_endpoint, from);
+    if (total == 0) [[unlikely]] {
       break;
-    }
-    if (counts_once) {
-      PortSet& ports = core.engines_.counted(key_of_frame(data)).ports;
-      if (count != 1 || (ports.bits() & from.bits()) != 0) [[unlikely]] {
-        break;
-      }
-      ports = PortSet(ports.bits() | from.bits());
-    }
-    ContributionCount total = count;
-    if (holds) [[likely]] {
-      reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
-      contribution.op = op;
-      contribution.rc = wire::ResultCode::success;
-      // The byte above a signature only adds to a byte that is not part of the sum.
-      d.signature += signature_and_more(p);
-      total += d.accumulator.contributions;
-      d.accumulator.contributions = total;
-      // Both are known, or `combine` would check again.
-      if (d.accumulator.op != op) {
-        __builtin_unreachable();
-      }
-      if (has_seldom_a_code(op) && d.accumulator.rc != wire::ResultCode::success) {
-        __builtin_unreachable();
-      }
-      reduce::combine(d.accumulator, contribution, core.settings_.nan_mode);
-    } else {
-      reduce::Contribution contribution = contribution_of(p, packed_word_of(p));
-      contribution.op = op;
-      contribution.rc = wire::ResultCode::success;
-      Applied(core).begin(key_of_frame(data), carried, *frame, contribution, count);
     }
     if (total >= wait_count) [[unlikely]] {
-      const PackedDecision decision =
-          complete(Applied(core), *frame, key_of_frame(data), *entry, total);
+      const PackedDecision decision = complete(Applied(core), *frame, operand.key(), *entry, total);
       decisions->set(decision);
       // A discarded result that lacks the root's contribution is no more visible than an absorbed
       // frame.
@@ -367,8 +373,8 @@ template <bool default_policy, bool uncached, wire::Opcode op>
 }
 
 /// Leading reduction frames from the parent, mostly arms; returns their number. Arms of free
-/// descriptors have a fast path of their own. `uncached`: as above.
-template <bool default_policy, bool uncached>
+/// descriptors are carried out in a row.
+template <bool usual>
 [[gnu::noinline, gnu::flatten]] std::size_t SwitchCore::arm_run(PortNumber in,
                                                                 std::span<const FrameView> run,
                                                                 TimeNs now, Decision* decisions) {
@@ -376,12 +382,10 @@ template <bool default_policy, bool uncached>
   const std::uint32_t length = run.front().length;
   const IngressCheck::Image port = check.image();
   const Tables& tables = *tables_;
-  Descriptor* const descriptors = engines_.descriptors();
+  const Descriptor* const descriptors = engines_.descriptors();
   TreeImage tree(port.middle, FrameImage::middle(run.front().data));
   const MulticastEntry* entry = nullptr;
   ReductionKey first_of_tree;
-  Descriptor* of_tree = nullptr;
-  bool copies_all = false;
   ReductionEngines::Arms arms(engines_);
   const FrameView* const end = run.data() + run.size();
   const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
@@ -392,7 +396,7 @@ template <bool default_policy, bool uncached>
       prefetch(frame[frame_lookahead]);
     }
     if (ReductionKey ahead;
-        uncached && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
+        !usual && frame < lines_end && may_reduce(frame[line_lookahead], ahead)) {
       __builtin_prefetch(&tables.tree_of_low_id(ahead));
       __builtin_prefetch(&descriptors[ahead.index()], 1);
       engines_.deadlines().prefetch(ahead);
@@ -409,31 +413,25 @@ template <bool default_policy, bool uncached>
       }
       const ReductionKey key = key_of_frame(data);
       const MulticastEntry& its = tables.tree_of_low_id(key);
-      if (its.parent != in || its.wait_count == 0) {
+      if (its.parent != in || its.wait_count == 0 || !owners_.has(key.tree())) {
         break;
       }
       arms.finish();
       tree.change_to_tree_of(middle);
       entry = &its;
       first_of_tree = ReductionKey(key.tree(), ReductionId{0});
-      of_tree = &descriptors[first_of_tree.index()];
-      copies_all = !its.in_switch && (its.children.bits() & ~up_.bits()) == 0;
     }
-    if (!check.passes<default_policy>(FrameView{data, length})) [[unlikely]] {
+    if (!check.passes<usual>(FrameView{data, length})) [[unlikely]] {
       break;
     }
-    const IdOfFrame id(data);
-    const ReductionKey key =
-        ReductionKey::from_index(static_cast<std::uint32_t>(first_of_tree.index()) + id.value());
-    Descriptor& d = id.descriptor(of_tree);
-    const std::uint64_t bytes = FrameImage::match_bytes(data);
-    if (copies_all && MatchWord::arms(bytes) && !d.match.armed() &&
-        (arms.has_room() || arms.begin(*entry, now))) [[likely]] {
-      arms.arm(key, d, MatchWord::waiting_for(bytes));
-      decisions->set(replicated(entry->children, Event::armed, frame->traffic_class));
+    const ReductionKey key = ReductionKey::from_index(
+        static_cast<std::uint32_t>(first_of_tree.index()) + IdOfFrame(data).value());
+    if (entry->in_switch) [[unlikely]] {
+      decisions->set(downward(Applied(*this), *frame, key, *entry, now));
     } else {
-      arms.finish();
-      decisions->set(armed_or_disarmed(Applied(*this), *frame, key, *entry, now));
+      const std::uint64_t bytes = FrameImage::match_bytes(data);
+      decisions->set(armed_or_disarmed(AppliedInRow(*this, arms), *frame, key, *entry,
+                                       MatchWord::waiting_for(bytes), MatchWord::arms(bytes), now));
     }
   }
   arms.finish();
@@ -443,12 +441,9 @@ template <bool default_policy, bool uncached>
 /// One reduction frame by the slow path. The next ones may be alike.
 [[gnu::noinline]] PackedDecision SwitchCore::decide_reduction(PortNumber in, const FrameView& frame,
                                                               Classified what, TimeNs now) {
-  PortSet from;
-  from.insert(in);
-  FrameCounts counts{*counters_};
   const std::uint64_t packed = packed_word_of(frame.data + wire::ethernet_header_bytes);
-  const PackedDecision decision = decide(Applied(*this), *tables_, in, frame, what,
-                                         checks_[in.value].guarded(), from, counts, now);
+  const PackedDecision decision =
+      decide(Applied(*this), *tables_, in, frame, what, checks_[in.value].guarded(), now);
   if (decision.action() == Action::absorb && plain_.differing(packed) != 0) {
     plain_ = PlainWord::of(packed);
   }
@@ -456,29 +451,22 @@ template <bool default_policy, bool uncached>
 }
 
 /// The leading frames, as far as they are reduction frames of 84 bytes.
-template <bool default_policy>
+template <bool usual>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::reduce_run(PortNumber in,
                                                          std::span<const FrameView> run, TimeNs now,
                                                          Decision* decisions) {
   using Contribute = Run (*)(SwitchCore&, PortNumber, std::span<const FrameView>, Decision*);
-  using ByOpcode = std::array<Contribute, wire::opcode_count>;
-  constexpr auto by_opcode =
-      []<bool uncached, std::size_t... i>(std::bool_constant<uncached>, std::index_sequence<i...>) {
-    ByOpcode table{};
+  static constexpr auto contribute = []<std::size_t... i>(std::index_sequence<i...>) {
+    std::array<Contribute, wire::opcode_count> table{};
     ((table[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          contribute_run<default_policy, uncached, wire::all_opcodes[i]>),
+          contribute_run<usual, wire::all_opcodes[i]>),
      ...);
     return table;
-  };
-  constexpr auto all = std::make_index_sequence<std::size(wire::all_opcodes)>();
-  // With few trees this saves the prefetch of each frame. Ports have the default ingress policy.
-  static constexpr ByOpcode of_cached_trees = by_opcode(std::bool_constant<!default_policy>(), all);
-  static constexpr ByOpcode of_uncached_trees = by_opcode(std::true_type(), all);
+  }
+  (std::make_index_sequence<std::size(wire::all_opcodes)>());
 
   const IngressCheck& check = checks_[in.value];
   const Tables& tables = *tables_;
-  const bool cached = tables.tree_count() <= most_cached_trees;
-  const ByOpcode& contribute = cached ? of_cached_trees : of_uncached_trees;
   Run taken;
   std::size_t& done = taken.count;
   while (done != run.size() && check.may_be_reduction(run[done])) {
@@ -487,10 +475,7 @@ template <bool default_policy>
     const std::uint64_t word = word_bytes_of(frame.data + wire::ethernet_header_bytes);
     Run more;
     if (tables.tree_of_low_id(key_of_frame(frame.data)).parent == in) {
-      more.count =
-          cached ? arm_run<default_policy, !default_policy>(in, run.subspan(done), now,
-                                                            decisions + done)
-                 : arm_run<default_policy, true>(in, run.subspan(done), now, decisions + done);
+      more.count = arm_run<usual>(in, run.subspan(done), now, decisions + done);
       more.others = Places::first(more.count);
     } else if (!plain_.is_of_none() && plain_.differing_bytes(word) == 0) {
       more = contribute[static_cast<std::size_t>(plain_.op())](*this, in, run.subspan(done),
@@ -498,8 +483,8 @@ template <bool default_policy>
     }
     if (more.count == 0) {
       ReductionKey key;
-      if (!check.is_reduction<default_policy>(frame, key) ||
-          tables.tree_of_low_id(key).wait_count == 0) {
+      if (!check.is_reduction<usual>(frame, key) || tables.tree_of_low_id(key).wait_count == 0 ||
+          !owners_.has(key.tree())) {
         break;
       }
       const PackedDecision decision =
@@ -516,51 +501,123 @@ template <bool default_policy>
   return taken;
 }
 
+/// Leading frames from the parent of a tree without reductions, which ignores their ids; returns
+/// their number.
+template <bool usual>
+[[gnu::noinline]] std::size_t SwitchCore::copy_run(PortNumber in, const MulticastEntry& entry,
+                                                   std::span<const FrameView> run,
+                                                   Decision* decisions) {
+  const IngressCheck& check = checks_[in.value];
+  constexpr std::uint32_t ids =
+      wire::FabricAddress::multicast({}, ReductionId{most_reductions_per_tree - 1}).value ^
+      wire::FabricAddress::multicast({}, {}).value;
+  const wire::FabricAddress to = dfa_of_frame(run.front().data);
+  const ReductionKey key(to.tree(), to.reduction());
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* frame = run.data();
+  for (; frame != end; ++frame, ++decisions) {
+    if (frame < ahead_end) {
+      prefetch(frame[frame_lookahead]);
+    }
+    wire::FabricAddress destination;
+    if (!check.passes_to<usual>(*frame, destination) ||
+        ((destination.value ^ to.value) & ~ids) != 0) [[unlikely]] {
+      break;
+    }
+    decisions->set(copied(Applied(*this), *frame, key, entry));
+  }
+  return static_cast<std::size_t>(frame - run.data());
+}
+
+/// Leading unicast frames.
+template <bool usual>
+[[gnu::noinline]] SwitchCore::PlainRun
+SwitchCore::unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions) {
+  const IngressCheck& check = checks_[in.value];
+  const Tables& tables = *tables_;
+  PortSet free = up_;
+  free.erase(in);
+  Places notable;
+  const FrameView* const end = run.data() + run.size();
+  const FrameView* const ahead_end = end - std::min(run.size(), frame_lookahead);
+  const FrameView* frame = run.data();
+  for (; frame != end; ++frame, ++decisions) {
+    if (frame < ahead_end) {
+      prefetch(frame[frame_lookahead]);
+    }
+    Nid destination;
+    if (!check.is_unicast<usual>(*frame, destination)) [[unlikely]] {
+      break;
+    }
+    if (const Place place = tables.place(destination); leaves_by_port(place, free)) [[likely]] {
+      decisions->set_rest(forwarded(place.port(), Event::unicast, frame->traffic_class));
+      continue;
+    }
+    const PackedDecision decision = unicast(Applied(*this), tables, in, *frame, destination);
+    decisions->set_rest(decision);
+    if (!goes_its_way(decision)) [[unlikely]] {
+      notable.insert(static_cast<std::size_t>(frame - run.data()));
+    }
+  }
+  return {static_cast<std::size_t>(frame - run.data()), notable};
+}
+
+/// The leading frames, as far as one of the loops above takes them. Returns their number, and adds
+/// them to the outcome of the burst, in which they begin at `first`.
+template <bool usual>
+std::size_t SwitchCore::leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                                    Decision* decisions, std::size_t first, BurstOutcome& outcome) {
+  const FrameView& frame = run.front();
+  if (frame.length < shortest_frame_bytes) {
+    return 0;
+  }
+  const wire::FabricAddress to = dfa_of_frame(frame.data);
+  std::size_t count = 0;
+  if (!IngressCheck::is_for_tree(to)) {
+    const PlainRun unicast = unicast_run<usual>(in, run, decisions);
+    count = unicast.count;
+    outcome.notable.insert(first, unicast.notable);
+  } else if (const MulticastEntry& entry = tables_->tree(to.tree()); entry.wait_count == 0) {
+    count = entry.parent == in && owners_.has(to.tree())
+                ? copy_run<usual>(in, entry, run, decisions)
+                : 0;
+  } else {
+    Run reduced = reduce_run<usual>(in, run, now, decisions);
+    if (reduced.count == 0) {
+      reduced = wide_run<usual>(in, run, now, decisions);
+    }
+    outcome.notable.insert(first, reduced.others);
+    outcome.others.insert(first, reduced.others);
+    return reduced.count;
+  }
+  outcome.others.insert(first, Places::first(count));
+  return count;
+}
+
 /// A single frame needs no prefetching, and pays for the work done once per burst.
 [[gnu::noinline]] PackedDecision SwitchCore::decide_one(PortNumber in, const FrameView& frame,
                                                         TimeNs now) {
   const IngressCheck& check = checks_[in.value];
   const Classified what = check.classify(frame);
-  PortSet from;
-  from.insert(in);
-  FrameCounts counts{*counters_};
-  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), from, counts, now);
+  return decide(Applied(*this), *tables_, in, frame, what, check.guarded(), now);
 }
 
-BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
-                                       std::span<Decision> decisions) {
-  now_ = now;
-  if (frames.size() == 1) {
-    const PackedDecision decision = decide_one(in, frames.front(), now);
-    decisions.front().set(decision);
-    return {.notable = Places::first(is_notable(decision) ? 1 : 0), .others = Places::all()};
-  }
+template <bool usual>
+BurstOutcome SwitchCore::process_several(PortNumber in, std::span<const FrameView> frames,
+                                         TimeNs now, std::span<Decision> decisions) {
   const IngressCheck& check = checks_[in.value];
   std::array<Classified, run_length> what;
   BurstOutcome outcome;
   for (std::size_t done = 0; done != frames.size();) {
     const auto run = frames.subspan(done, std::min(run_length, frames.size() - done));
     Decision* const decision = &decisions[done];
-    if (ReductionKey key;
-        may_reduce(run.front(), key) && tables_->tree_of_low_id(key).wait_count != 0) {
-      Run reduced = check.has_default_policy() ? reduce_run<true>(in, run, now, decision)
-                                               : reduce_run<false>(in, run, now, decision);
-      if (reduced.count == 0) {
-        reduced = check.has_default_policy() ? wide_run<true>(in, run, now, decision)
-                                             : wide_run<false>(in, run, now, decision);
-      }
-      if (reduced.count != 0) {
-        outcome.notable.insert(done, reduced.others);
-        outcome.others.insert(done, reduced.others);
-        done += reduced.count;
-        continue;
-      }
+    if (const std::size_t count = leading_run<usual>(in, run, now, decision, done, outcome);
+        count != 0) {
+      done += count;
+      continue;
     }
-    if (check.has_default_policy()) [[likely]] {
-      classify_run<true>(check, *tables_, run, what.data());
-    } else {
-      classify_run<false>(check, *tables_, run, what.data());
-    }
+    classify_run<usual>(check, *tables_, run, what.data());
     const PlainRun plain = decide_plain_run(in, run, what.data(), decision);
     outcome.notable.insert(done, plain.notable);
     if (const std::size_t rest = plain.count; rest != run.size()) {
@@ -571,6 +628,20 @@ BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView>
     done += run.size();
   }
   return outcome;
+}
+
+BurstOutcome SwitchCore::process_burst(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                                       std::span<Decision> decisions) {
+  now_ = now;
+  if (frames.size() == 1) {
+    const PackedDecision decision = decide_one(in, frames.front(), now);
+    decisions.front().set(decision);
+    return {.notable = Places::first(is_notable(decision) ? 1 : 0), .others = Places::all()};
+  }
+  const bool usual =
+      checks_[in.value].has_default_policy() && tables_->tree_count() <= most_cached_trees;
+  return usual ? process_several<true>(in, frames, now, decisions)
+               : process_several<false>(in, frames, now, decisions);
 }
 
 } // namespace tributary::core

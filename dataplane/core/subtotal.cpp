@@ -13,8 +13,7 @@ namespace tributary::core {
 bool SwitchCore::summand(PortNumber in, const FrameView& view, Summand& summand) const {
   const IngressCheck& check = checks_[in.value];
   ReductionKey key;
-  if (!(check.has_default_policy() ? check.is_reduction<true>(view, key)
-                                   : check.is_reduction<false>(view, key))) {
+  if (!check.is_reduction(view, key)) {
     return false;
   }
   const std::byte* p = view.data + wire::ethernet_header_bytes;
@@ -118,7 +117,7 @@ bool SwitchCore::add_to_subtotal(OpenSubtotal& subtotal, const Summand& summand)
 /// As contribute_run of process_burst.cpp: a proof in few comparisons, before any state changes. A
 /// frame whose destination is a tree with its engine here needs none: whatever it is, it is
 /// processed here.
-template <bool default_policy, wire::Opcode op>
+template <wire::Opcode op>
 [[gnu::flatten]] std::size_t SwitchCore::steer_run(const SwitchCore& core, PortNumber in,
                                                    Steering& steering, SubtotalTable& table,
                                                    std::size_t first) {
@@ -179,8 +178,8 @@ template <bool default_policy, wire::Opcode op>
       continue;
     }
     const std::uint64_t packed = packed_word_of(p);
-    if (any_bit(port.differing(data)) || plain.differing(packed) != 0 ||
-        !check.passes<default_policy>(frame) || (may_add >> i & 1) == 0) [[unlikely]] {
+    if (any_bit(port.differing(data)) || plain.differing(packed) != 0 || !check.passes(frame) ||
+        (may_add >> i & 1) == 0) [[unlikely]] {
       break;
     }
     reduce::Contribution contribution = contribution_of(p, packed);
@@ -222,12 +221,9 @@ std::size_t SwitchCore::steer(PortNumber in, Steering& steering, SubtotalTable& 
   using SteerRun =
       std::size_t (*)(const SwitchCore&, PortNumber, Steering&, SubtotalTable&, std::size_t);
   static constexpr auto run = []<std::size_t... i>(std::index_sequence<i...>) {
-    std::array<std::array<SteerRun, 2>, wire::opcode_count> made{};
+    std::array<SteerRun, wire::opcode_count> made{};
     ((made[static_cast<std::size_t>(wire::all_opcodes[i])] =
-          may_group(wire::all_opcodes[i])
-              ? std::array<SteerRun, 2>{steer_run<false, wire::all_opcodes[i]>,
-                                        steer_run<true, wire::all_opcodes[i]>}
-              : std::array<SteerRun, 2>{}),
+          may_group(wire::all_opcodes[i]) ? steer_run<wire::all_opcodes[i]> : nullptr),
      ...);
     return made;
   }
@@ -235,9 +231,7 @@ std::size_t SwitchCore::steer(PortNumber in, Steering& steering, SubtotalTable& 
   if (table.plain_.is_of_none()) {
     return first;
   }
-  const bool default_policy = checks_[in.value].has_default_policy();
-  return run[static_cast<std::size_t>(table.plain_.op())][default_policy ? 1 : 0](
-      *this, in, steering, table, first);
+  return run[static_cast<std::size_t>(table.plain_.op())](*this, in, steering, table, first);
 }
 
 bool SwitchCore::take_subtotal(const Subtotal& subtotal, std::uint32_t tables_version,

@@ -17,7 +17,7 @@
 // they are processed individually. The conditions:
 //
 //   at its worker (`summand`)      the frame passes its port's checks, its tree has the port as a
-//                                  child, and it is plain (plain_word.hpp); where one endpoint is
+//                                  child, and it is plain (frame_image.hpp); where one endpoint is
 //                                  behind the port it counts 1. It may be grouped (grouping.hpp)
 //   in its table (`SubtotalTable`) VNI, cookie, sequence and operation are the same; no port twice
 //                                  that counts once
@@ -32,7 +32,6 @@
 #include "dataplane/core/descriptor.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/grouping.hpp"
-#include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/switch_core.hpp"
 #include "tributary/types.hpp"
 

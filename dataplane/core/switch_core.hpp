@@ -29,12 +29,14 @@
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/decision.hpp"
 #include "dataplane/core/engine.hpp"
+#include "dataplane/core/engine_state.hpp"
+#include "dataplane/core/frame_image.hpp"
 #include "dataplane/core/frame_view.hpp"
 #include "dataplane/core/in_switch_record.hpp"
-#include "dataplane/core/plain_word.hpp"
 #include "dataplane/core/tables.hpp"
 #include "dataplane/core/tracing.hpp"
 #include "dataplane/core/wide_engine.hpp"
+#include "dataplane/placement/owners.hpp"
 #include "tributary/traffic_class.hpp"
 
 #include <array>
@@ -98,6 +100,17 @@ public:
   /// less slot memory than the trees were given.
   void adopt(std::shared_ptr<const Tables> tables, TimeNs now, Emission& emission);
   [[nodiscard]] const Tables& tables() const { return *tables_; }
+  /// Which frames are this worker's; all others are handed over. May be changed between two bursts.
+  [[nodiscard]] const placement::Owners& owners() const { return owners_; }
+  [[nodiscard]] placement::Owners& owners() { return owners_; }
+
+  /// Gives another core the engines of these trees. From now on this one knows nothing of their
+  /// reductions; nothing is emitted.
+  [[nodiscard]] EngineState give_out(std::span<const TreeNumber> trees);
+  /// Takes over what another core of the switch gave out. Requires the same tables there and here,
+  /// and that nothing is known of those reductions.
+  void take_in(const EngineState& state);
+
   /// The checks of frames that arrive at this port.
   [[nodiscard]] const IngressCheck& check(PortNumber in) const { return checks_[in.value]; }
 
@@ -187,9 +200,8 @@ public:
 private:
   [[nodiscard]] const MulticastEntry* reduction_of(PortNumber in, FrameView frame) const;
 
-  class BurstCounts;
-  struct FrameCounts;
   class Applied;
+  class AppliedInRow;
   /// The leading frames that were processed together.
   struct Run {
     std::size_t count = 0;
@@ -199,7 +211,7 @@ private:
     std::size_t count = 0;
     Places notable;
   };
-  template <bool default_policy>
+  template <bool usual>
   void classify_run(const IngressCheck& check, const Tables& tables, std::span<const FrameView> run,
                     Classified* what);
   Places decide_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
@@ -207,20 +219,31 @@ private:
   PlainRun decide_plain_run(PortNumber in, std::span<const FrameView> run, const Classified* what,
                             Decision* decisions);
   PackedDecision decide_one(PortNumber in, const FrameView& frame, TimeNs now);
-  template <bool default_policy>
+  template <bool usual>
   Run reduce_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
-  template <bool default_policy, bool uncached, wire::Opcode op>
+  template <bool usual, wire::Opcode op>
   static Run contribute_run(SwitchCore& core, PortNumber in, std::span<const FrameView> run,
                             Decision* decisions);
-  template <bool default_policy, bool uncached>
+  template <bool usual>
   std::size_t arm_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
                       Decision* decisions);
-  template <bool default_policy>
+  template <bool usual>
   Run wide_run(PortNumber in, std::span<const FrameView> run, TimeNs now, Decision* decisions);
+  template <bool usual>
+  std::size_t copy_run(PortNumber in, const MulticastEntry& entry, std::span<const FrameView> run,
+                       Decision* decisions);
+  template <bool usual>
+  PlainRun unicast_run(PortNumber in, std::span<const FrameView> run, Decision* decisions);
+  template <bool usual>
+  std::size_t leading_run(PortNumber in, std::span<const FrameView> run, TimeNs now,
+                          Decision* decisions, std::size_t first, BurstOutcome& outcome);
+  template <bool usual>
+  BurstOutcome process_several(PortNumber in, std::span<const FrameView> frames, TimeNs now,
+                               std::span<Decision> decisions);
   PackedDecision decide_reduction(PortNumber in, const FrameView& frame, Classified what,
                                   TimeNs now);
 
-  template <bool default_policy, wire::Opcode op>
+  template <wire::Opcode op>
   static std::size_t steer_run(const SwitchCore& core, PortNumber in, Steering& steering,
                                SubtotalTable& table, std::size_t first);
   void begin_subtotal(OpenSubtotal& subtotal, ReductionKey key, MatchWord match,
@@ -248,6 +271,7 @@ private:
   bool any_stuck_ = false;
   std::array<PortSet, traffic_classes> stuck_{};
   std::uint64_t spray_ = 0;
+  placement::Owners owners_;
   std::shared_ptr<const Tables> tables_;
   std::vector<IngressCheck> checks_; ///< prepared from the ports of `tables_`
   std::vector<PortNumber> homes_;    ///< of engines, by tree

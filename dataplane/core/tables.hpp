@@ -43,6 +43,14 @@ struct MulticastEntry {
   /// As many endpoints as child ports: exactly one per port.
   bool one_behind_each = false;
 
+  /// Whether exactly one endpoint is behind a child port. `guarded`: it has a source guard.
+  [[nodiscard]] constexpr bool has_one_endpoint(bool guarded) const {
+    return guarded | one_behind_each;
+  }
+  /// Whether a reduction with this many contributions is complete.
+  [[nodiscard]] constexpr bool is_full(ContributionCount total) const {
+    return total >= wait_count;
+  }
   /// Whether it has wide frames, and a place in slot memory.
   [[nodiscard]] constexpr bool has_place() const { return slots_log2 != 0; }
   /// Whether its reduction ids have more than three bits. Otherwise the upper ones are ignored.

@@ -10,8 +10,9 @@ namespace tributary::core {
 
 enum class Tracing : std::uint8_t {
   off,
-  notable, ///< all except the two that would fill the ring within a millisecond: unicast by its
-           ///< normal route, and contributions absorbed by an engine
+  notable, ///< all except those that would fill the ring within a millisecond: unicast by its
+           ///< normal route, copies on a tree without reductions, contributions absorbed by an
+           ///< engine, and what is handed over to another worker
   everything,
 };
 
@@ -20,12 +21,15 @@ constexpr std::uint64_t outcome_of(PackedDecision decision) {
   return decision.rest & decided(Action{0xFF}, Event{0xFF}, {}, 0, 0, {}).rest;
 }
 
-/// Whether it is one of the unicast decisions that `notable` omits.
+/// Whether it is one of the decisions without reductions that `notable` omits.
 constexpr bool goes_its_way(PackedDecision decision) {
-  return outcome_of(decision) == decided(Action::forward, Event::unicast, {}, 0, 0, {}).rest;
+  return outcome_of(decision) == decided(Action::forward, Event::unicast, {}, 0, 0, {}).rest ||
+         outcome_of(decision) == decided(Action::replicate, Event::multicast, {}, 0, 0, {}).rest ||
+         outcome_of(decision) == decided(Action::hand_over, Event::handed_over, {}, 0, 0, {}).rest;
 }
 constexpr bool goes_its_way(Action action, Event event) {
-  return action == Action::forward && event == Event::unicast;
+  return (action == Action::forward && event == Event::unicast) ||
+         (action == Action::replicate && event == Event::multicast) || action == Action::hand_over;
 }
 
 /// Whether it is one of the reduction decisions that `notable` omits.

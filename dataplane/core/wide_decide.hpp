@@ -21,13 +21,8 @@
 //
 // Members of `Effects` for it:
 //
-//   start_wide(key, entry, carried, frame, packed, shape, place)   the first contribution
-//   add_wide(key, entry, frame, packed)
-//   finish_wide(key, entry, frame, packed)           the payload becomes the result's
-//   emit_wide(key, frame)                            the same, when there is nothing to add
-//   mismatch_wide(key, entry, carried, frame, packed)
-//   complete_wide(key, entry, too_many, frame)       the rest of the result
-//   taken_wide(key, entry, packed)                   how many contributions there will be
+//   finish(operand, entry)    the last vector: the payload becomes the result's
+//   emit(operand)             the same, when there is nothing to add
 #pragma once
 
 #include "dataplane/core/decide.hpp"
@@ -36,117 +31,95 @@
 namespace tributary::core {
 
 /// The operand of a wide frame that is valid on its tree.
-struct Vector {
-  WideShape shape;
-  const SlotPlace& place;
+class Vector : public Fields {
+public:
+  Vector(const FrameView& frame, ReductionKey key)
+      : Fields(frame, key), shape_(WideShape::of(portals())) {}
 
-  [[nodiscard]] bool is_known(std::uint8_t op) const { return core::is_known(op, shape.form()); }
-  [[nodiscard]] bool fits(std::uint8_t known_op) const {
-    return core::fits(static_cast<wire::Opcode>(known_op), shape, place);
+  [[nodiscard]] WideShape shape() const { return shape_; }
+  [[nodiscard]] bool is_known() const { return core::is_known(word().op, shape_.form()); }
+  /// Requires that it is known.
+  [[nodiscard]] bool fits(const Tables& tables) const {
+    return core::fits(word().opcode(), shape_, tables.slot_place(key().tree()));
+  }
+  /// One more vector that does not fill the count. Shape and length were valid with the first one.
+  [[nodiscard]] bool continues(const Descriptor& d, const MulticastEntry& entry) const {
+    return d.match == carried().wide() && adds_to(d) && count() != 0 &&
+           !entry.is_full(d.accumulator.contributions + count());
+  }
+  /// The first vector needs a slot: `take`.
+  [[nodiscard]] static bool begins(const Descriptor& /*d*/) { return false; }
+  template <typename Effects>
+  [[gnu::always_inline]] ContributionCount combine(Effects effects,
+                                                   const MulticastEntry& entry) const {
+    return effects.combine(*this, entry);
+  }
+  template <typename Effects>
+  static ContributionCount start(Effects /*effects*/, const MulticastEntry& /*entry*/) {
+    return 0;
   }
 
+  /// The first vector, the last one, and one that makes a report.
   template <typename Effects>
-  PackedDecision take(Effects effects, const FrameView& frame, ReductionKey key,
-                      const MulticastEntry& entry, MatchWord carried, std::uint64_t packed) const {
-    const Descriptor& d = effects.engines().descriptor(key);
-    const wire::ReductionWord word = wire::unpack(packed);
+  PackedDecision take(Effects effects, const MulticastEntry& entry) const {
+    const Descriptor& d = descriptor(effects);
     const bool first = !d.match.has_data();
-    const bool reports = word.rc >= static_cast<std::uint8_t>(wire::ResultCode::op_mismatch);
-    const bool matches = !reports && (first || can_be_added(d, shape, word.op));
-    const ContributionCount total = effects.taken_wide(key, entry, packed);
-    const bool full = total >= entry.wait_count;
+    const bool matches = first ? !reports() : adds_to(d);
     if (!matches) {
-      effects.mismatch_wide(key, entry, carried, frame, packed);
-      return full ? complete(effects, frame, key, entry, total) : absorbed();
+      return absorbed_or_completed(effects, frame(), key(), entry, effects.mismatch(*this, entry));
     }
-    if (full && entry.in_switch && lacks_root(effects, key, entry)) [[unlikely]] {
-      return drop_full(effects, key, entry, total, false);
+    const ContributionCount total = d.accumulator.contributions + count();
+    const bool full = entry.is_full(total);
+    if (full && entry.in_switch && lacks_root(effects, key(), entry)) [[unlikely]] {
+      return drop_full(effects, key(), entry, total, false);
     }
     if (first) {
-      effects.start_wide(key, entry, carried, frame, packed, shape, place);
-    } else if (full) {
-      effects.finish_wide(key, entry, frame, packed);
+      effects.start(*this, entry);
     } else {
-      effects.add_wide(key, entry, frame, packed);
+      effects.finish(*this, entry);
     }
     if (!full) {
       return absorbed();
     }
     if (first) {
-      effects.emit_wide(key, frame);
+      effects.emit(*this);
     }
-    if (entry.in_switch) [[unlikely]] {
-      return complete_in_switch(effects, frame, key, entry, total, shape.frame_bytes());
-    }
-    effects.complete_wide(key, entry, total > entry.wait_count, frame.data);
-    if (!effects.up().contains(entry.parent)) [[unlikely]] {
-      return drop(effects, entry.parent, DropReason::port_down);
-    }
-    return emitted(entry.parent, Event::completed_full,
-                   static_cast<std::uint16_t>(shape.frame_bytes()), frame.traffic_class);
+    return complete<true>(effects, frame(), key(), entry, total, shape_.frame_bytes());
   }
+
+private:
+  /// Its code is that of a report, which a vector cannot be.
+  [[nodiscard]] bool reports() const { return code() >= wire::ResultCode::op_mismatch; }
+  [[nodiscard]] bool adds_to(const Descriptor& d) const {
+    return !reports() && can_be_added(d, shape_, word().op);
+  }
+
+  WideShape shape_;
 };
 
 /// A frame of either form, on a tree with reductions on which it is valid.
-template <typename Effects, typename Counts>
+template <typename Effects>
 PackedDecision reduce_apart(Effects effects, PortNumber in, const FrameView& frame,
                             ReductionKey key, const MulticastEntry& entry, bool guarded,
-                            PortSet from, Counts& counts, TimeNs now) {
+                            TimeNs now) {
   const bool upwards = entry.children.contains(in);
   effects.on_reduction(key, entry, upwards ? Direction::up : Direction::down);
   if (!upwards) {
     return downward(effects, frame, key, entry, now);
   }
-  const bool one_endpoint = guarded | entry.one_behind_each;
+  const bool one_endpoint = entry.has_one_endpoint(guarded);
   const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  if (wire::total_length_of(p) != wire::reduction_packet_bytes) {
-    return upward(effects, Vector{WideShape::of(p), effects.tables().slot_place(key.tree())}, in,
-                  frame, key, entry, one_endpoint);
-  }
-  PackedDecision decision;
-  return combined(effects, frame, key, entry, one_endpoint, from, counts, decision)
-             ? decision
-             : upward(effects, FourWords(), in, frame, key, entry, one_endpoint);
+  return wire::total_length_of(p) == wire::reduction_packet_bytes
+             ? contribution<FourWords>(effects, in, frame, key, entry, one_endpoint)
+             : contribution<Vector>(effects, in, frame, key, entry, one_endpoint);
 }
 
-/// The common case, as `combined` for the other form: one more vector that does not fill the count.
-/// Shape and length were valid with the first one, so they are not checked again.
+/// `key` as in the frame.
 template <typename Effects>
-[[gnu::always_inline]] inline bool added(Effects effects, PortNumber in, const FrameView& frame,
-                                         ReductionKey key, const MulticastEntry& entry,
-                                         bool guarded) {
-  const std::byte* p = frame.data + wire::ethernet_header_bytes;
-  const std::uint64_t packed = packed_word_of(p);
-  const wire::ReductionWord word = wire::unpack(packed);
-  const Descriptor& d = effects.engines().descriptor(key);
-  if (d.match != match_word_of(p, packed).wide() || !can_be_added(d, WideShape::of(p), word.op) ||
-      word.count == 0 || word.rc >= static_cast<std::uint8_t>(wire::ResultCode::op_mismatch) ||
-      word.arm || d.accumulator.contributions + word.count >= entry.wait_count) {
-    return false;
-  }
-  const bool one_endpoint = guarded | entry.one_behind_each;
-  PortSet counted = effects.engines().counted(key).ports;
-  if (one_endpoint && (word.count != 1 || counted.contains(in))) {
-    return false;
-  }
-  effects.on_reduction(key, entry, Direction::up);
-  if (one_endpoint) {
-    effects.on_one_endpoint();
-    counted.insert(in);
-    effects.count_port(key, counted);
-  }
-  static_cast<void>(effects.taken_wide(key, entry, packed));
-  effects.add_wide(key, entry, frame, packed);
-  return true;
-}
-
-/// Requires the tree's own entry. `key` as in the frame.
-template <typename Effects, typename Counts>
-[[gnu::noinline]] PackedDecision decide_wide_on(Effects effects, PortNumber in,
-                                                const FrameView& frame, ReductionKey key,
-                                                const MulticastEntry& entry, bool guarded,
-                                                PortSet from, Counts& counts, TimeNs now) {
+[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
+                                             ReductionKey key, bool guarded, TimeNs now) {
   const TreeNumber tree = key.tree();
+  const MulticastEntry& entry = effects.tables().tree(tree);
   if (entry.parent != in && !entry.children.contains(in)) { // also if the tree does not exist
     return refuse_multicast(effects, in, frame, key);
   }
@@ -154,27 +127,13 @@ template <typename Effects, typename Counts>
     if (entry.parent != in) {
       return refuse_multicast(effects, in, frame, key);
     }
-    effects.on_tree(key, entry);
-    effects.on_direction(Direction::down);
-    return replicate(effects, frame, entry.children, Event::multicast);
+    return copied(effects, frame, key, entry);
   }
   key = entry.key_of(key);
   if (refusal_on(entry, frame, effects.tables().slot_place(tree))) {
     return refuse_multicast(effects, in, frame, key);
   }
-  return reduce_apart(effects, in, frame, key, entry, guarded, from, counts, now);
-}
-
-template <typename Effects, typename Counts>
-[[gnu::noinline]] PackedDecision decide_wide(Effects effects, PortNumber in, const FrameView& frame,
-                                             Classified what, bool guarded, PortSet from,
-                                             Counts& counts, TimeNs now) {
-  const MulticastEntry& entry = effects.tables().tree(what.key().tree());
-  if (entry.has_place() && entry.children.contains(in) &&
-      added(effects, in, frame, entry.key_of(what.key()), entry, guarded)) {
-    return absorbed();
-  }
-  return decide_wide_on(effects, in, frame, what.key(), entry, guarded, from, counts, now);
+  return reduce_apart(effects, in, frame, key, entry, guarded, now);
 }
 
 } // namespace tributary::core

@@ -2,7 +2,6 @@
 
 #include "tributary/reduce/wide_kernels.hpp"
 
-#include <cstring>
 #include <span>
 #include <stdexcept>
 
@@ -49,8 +48,7 @@ void WideEngine::start(Descriptor& d, DescriptorRecord& record, const FrameView&
                    .op = word.opcode(),
                    .rc = static_cast<wire::ResultCode>(word.rc),
                    .source = wire::sfa_of(p)};
-  std::memcpy(record.header.data(), frame.data, saved_frame_bytes);
-  record.traffic_class = TrafficClass{frame.traffic_class};
+  record.keep(frame);
   note_code(d, kernel_of(d).begin(memory_.slot(line),
                                   std::span<const std::byte>(frame.data + wire::wide_header_bytes,
                                                              shape.payload_bytes())));

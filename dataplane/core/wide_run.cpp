@@ -1,9 +1,9 @@
 // Consecutive vectors: one pass over the leading wide frames of a burst.
 //
-// Most of them are one more vector for a slot that holds some (`added`), where the addition takes
+// Most of them are one more vector for a slot that holds some (`joined`), where the addition takes
 // most of the time. So the rest of that case is in one loop: the frame's own bytes are checked in
 // few comparisons, and a frame that is not such a vector, for example the first of a reduction or
-// its last, is decided with all other wide frames (`decide_wide_on`).
+// its last, is decided with all other wide frames (`decide_wide`).
 #include "dataplane/core/applied.hpp"
 #include "dataplane/core/tracing.hpp"
 
@@ -19,7 +19,7 @@ constexpr std::size_t header_lookahead = 2;
 
 } // namespace
 
-template <bool default_policy>
+template <bool usual>
 [[gnu::noinline]] SwitchCore::Run SwitchCore::wide_run(PortNumber in,
                                                        std::span<const FrameView> run, TimeNs now,
                                                        Decision* decisions) {
@@ -28,7 +28,6 @@ template <bool default_policy>
   const bool guarded = check.guarded();
   PortSet from;
   from.insert(in);
-  BurstCounts counts(*counters_);
   reduce::HeldFloats floats;
   wide_.hold(floats.held());
   const FrameView* const end = run.data() + run.size();
@@ -40,17 +39,20 @@ template <bool default_policy>
       __builtin_prefetch(frame[header_lookahead].data);
     }
     wire::FabricAddress dfa;
-    if (!check.is_wide<default_policy>(*frame, dfa)) {
+    if (!check.is_wide<usual>(*frame, dfa)) {
       break;
     }
     const MulticastEntry& entry = tables.tree(dfa.tree());
+    if (entry.wait_count == 0 || !owners_.has(dfa.tree())) {
+      break;
+    }
     const ReductionKey key(dfa.tree(), dfa.slot());
     if (entry.has_place() && entry.children.contains(in) &&
-        added(Applied(*this), in, *frame, entry.key_of(key), entry, guarded)) [[likely]] {
+        joined(Applied(*this), Vector(*frame, entry.key_of(key)), entry,
+               entry.has_one_endpoint(guarded), from) != 0) [[likely]] {
       decisions->set_rest(absorbed());
     } else {
-      const PackedDecision decision =
-          decide_wide_on(Applied(*this), in, *frame, key, entry, guarded, from, counts, now);
+      const PackedDecision decision = decide_wide(Applied(*this), in, *frame, key, guarded, now);
       decisions->set(decision);
       if (!is_contribution(decision)) {
         others.insert(static_cast<std::size_t>(frame - run.data()));

@@ -43,7 +43,7 @@ struct Examination {
 void check_pci(const Examination& of);
 void check_hugepages(const Examination& of);
 /// Cores of the workers: present, isolated, not siblings, at full clock, without interrupts, and on
-/// the NUMA nodes of the NICs.
+/// the NUMA nodes of the NICs. How frames come to them.
 void check_cores(const Examination& of);
 /// Interfaces of af_xdp and af_packet ports: present, link, MTU, receive queues (RSS), XDP.
 void check_interfaces(const Examination& of);

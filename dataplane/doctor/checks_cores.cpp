@@ -1,10 +1,15 @@
 // The cores that workers poll on.
 #include "dataplane/doctor/checks.hpp"
+#include "dataplane/placement/nodes.hpp"
+#include "dataplane/placement/port_steering.hpp"
+#include "dataplane/port/machine_nodes.hpp"
+#include "dataplane/port/transmit_queues.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <vector>
 
 namespace tributary::doctor {
 namespace {
@@ -16,16 +21,6 @@ constexpr std::string_view cpu_directory = "/sys/devices/system/cpu";
 
 std::string of_cpu(unsigned core, std::string_view file) {
   return fmt::format("{}/cpu{}/{}", cpu_directory, core, file);
-}
-
-std::optional<unsigned> node_of_core(const MachineFiles& files, unsigned core) {
-  for (const std::string& name : files.names("/sys/devices/system/node")) {
-    if (name.starts_with("node") && name.size() > 4 &&
-        files.cpus(fmt::format("/sys/devices/system/node/{}/cpulist", name)).contains(core)) {
-      return static_cast<unsigned>(std::stoul(name.substr(4)));
-    }
-  }
-  return std::nullopt;
 }
 
 void check_isolation(const Examination& of, const CpuSet& cores) {
@@ -121,26 +116,17 @@ void check_interrupts(const Examination& of, const CpuSet& cores) {
                      numbers, list_of(others)));
 }
 
-void check_nodes(const Examination& of, const CpuSet& cores) {
-  std::map<unsigned, unsigned> node_of;
-  for (const unsigned core : cores) {
-    if (const auto node = node_of_core(of.files, core)) {
-      node_of[core] = *node;
-    }
+void check_nodes(const Examination& of) {
+  const placement::Nodes nodes = port::nodes_of(of.files, of.configuration);
+  const auto is_known = [](placement::Node node) { return node != placement::any_node; };
+  if (std::ranges::none_of(nodes.workers, is_known)) {
+    return; // cores are not named, or the machine says nothing of nodes
   }
   of.for_each_port(
       {config::PortKind::pci, config::PortKind::af_xdp, config::PortKind::af_packet},
       [&](const config::Port& port, const std::string& subject) {
-        const std::string file =
-            port.kind == config::PortKind::pci
-                ? fmt::format("/sys/bus/pci/devices/{}/numa_node", port.pci_address)
-                : fmt::format("/sys/class/net/{}/device/numa_node", port.interface);
-        const auto node = of.files.number(file);
-        if (!node || *node < 0 || node_of.empty()) {
-          return; // a machine with one node, or a device without one
-        }
-        const auto at = static_cast<unsigned>(*node);
-        if (std::ranges::none_of(node_of, [&](const auto& entry) { return entry.second == at; })) {
+        const placement::Node at = port::node_of_port(of.files, port);
+        if (is_known(at) && std::ranges::find(nodes.workers, at) == nodes.workers.end()) {
           of.add(
               "numa", subject, Verdict::advice,
               fmt::format("is at NUMA node {0}, and no worker is: name cores of {1} in `cores`", at,
@@ -148,14 +134,73 @@ void check_nodes(const Examination& of, const CpuSet& cores) {
                               .value_or("that node")));
         }
       });
+  if (const std::vector<placement::Node> pools = placement::nodes_with_pools(nodes);
+      pools.size() > 1) {
+    of.add("numa", {}, Verdict::good,
+           fmt::format("NUMA nodes {} have ports: each has a pool of buffers, if hugepages are "
+                       "enough for {} times the memory of one, and workers poll the ports of "
+                       "their node",
+                       fmt::join(pools, ", "), pools.size()));
+  }
+}
+
+/// What follows "port X" for an AF_XDP port.
+std::string interface_steering(const config::Port& port, std::uint32_t workers) {
+  if (port.policy.ethertype != placement::ipv4_ethertype) {
+    return fmt::format("has one worker, which hands over frames of the others' trees: flow rules "
+                       "of interfaces compare addresses only with ethertype = {:#06x}, in the "
+                       "whole fabric",
+                       placement::ipv4_ethertype);
+  }
+  return fmt::format("flow rules bring the frames of a tree to its worker, if the driver has them "
+                     "(`ethtool -K {0} ntuple on`), and the interface {1} queues (`ethtool -L {0} "
+                     "combined {1}`)",
+                     port.interface, workers);
+}
+
+/// How frames of trees come to their workers, as far as the file says; the driver has the last
+/// word, and `show ports` reports it.
+void check_steering(const Examination& of) {
+  using config::PortKind;
+  const std::uint32_t workers = of.configuration.process.workers;
+  if (port::runs_whole_switches(workers, of.configuration.switches.size())) {
+    return;
+  }
+  of.for_each_port(
+      {PortKind::pci, PortKind::af_xdp, PortKind::af_packet},
+      [&](const config::Port& port, const std::string& subject) {
+        std::string text =
+            "has one worker, which hands over frames of the others' trees: so has each packet "
+            "socket, and each port with tags or classes of its own";
+        if (port::may_share(port) && port.kind == PortKind::af_xdp) {
+          text = interface_steering(port, workers);
+        } else if (port::may_share(port)) {
+          text =
+              port.policy.ethertype == placement::ipv4_ethertype
+                  ? "the hash of most NICs brings the frames of a tree to its worker"
+                  : fmt::format("only drivers with rules on raw bytes bring the frames of a tree "
+                                "to its worker; with ethertype = {:#06x} in the whole fabric the "
+                                "hash of most NICs does",
+                                placement::ipv4_ethertype);
+        }
+        of.add("steering", subject, Verdict::good, std::move(text));
+      });
 }
 
 } // namespace
 
 void check_cores(const Examination& of) {
+  check_steering(of);
   const config::Process& process = of.configuration.process;
   const CpuSet cores(process.cores.begin(), process.cores.end());
   const CpuSet online = of.files.cpus(fmt::format("{}/online", cpu_directory));
+  if (!online.empty() && process.workers > online.size()) {
+    of.add("cores", {}, Verdict::advice,
+           fmt::format("{} workers share {} core{}, and two of them on one core starve each other: "
+                       "make `workers` {}",
+                       process.workers, online.size(), online.size() == 1 ? "" : "s",
+                       online.size()));
+  }
   if (cores.empty()) {
     if (of.has_port(config::PortKind::pci) || process.poll == config::Poll::busy) {
       of.add("cores", {}, Verdict::advice,
@@ -176,7 +221,7 @@ void check_cores(const Examination& of) {
   check_siblings(of, cores);
   check_clock(of, cores);
   check_interrupts(of, cores);
-  check_nodes(of, cores);
+  check_nodes(of);
 }
 
 } // namespace tributary::doctor

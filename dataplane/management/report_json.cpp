@@ -57,6 +57,12 @@ json::object port_json(const PortReport& p) {
   json::object out{{"switch", p.switch_name}, {"port", p.name},     {"number", p.number},
                    {"kind", p.kind},          {"device", p.device}, {"state", p.state},
                    {"worker", p.worker}};
+  if (!p.steering.empty()) {
+    out["steering"] = p.steering;
+  }
+  if (!p.steering_why.empty()) {
+    out["steering_why"] = p.steering_why;
+  }
   if (p.nid) {
     out["nid"] = hex(p.nid->value, 5);
   }
@@ -109,6 +115,9 @@ json::object tree_json(const TreeReport& t) {
   if (t.in_switch_results) {
     out["in_switch_results"] = true;
   }
+  if (t.worker) {
+    out["worker"] = *t.worker;
+  }
   add_counters(out, t);
   return out;
 }
@@ -147,6 +156,13 @@ json::object worker_json(const WorkerReport& w) {
   json::object out{{"worker", w.number}, {"ports", names(w.ports)}, {"busy_share", w.busy_share}};
   if (w.core) {
     out["core"] = *w.core;
+  }
+  if (w.node) {
+    out["node"] = *w.node;
+  }
+  out["pool"] = w.pool;
+  if (w.trees) {
+    out["trees"] = *w.trees;
   }
   add_counters(out, w);
   return out;

@@ -47,6 +47,10 @@ struct PortReport {
   std::string state;  ///< up, down, away
   LinkReport link;    ///< "unwatched" if links are not watched
   std::uint32_t worker = 0;
+  /// How frames come to the workers of their trees: hand-over, rules, hash, sorted; empty: with one
+  /// worker, or engines at ports.
+  std::string steering{};
+  std::string steering_why{}; ///< why they are handed over; empty if they are not
   std::optional<Nid> nid;
   port::DeviceCounts device_counts;
   liveness::Counts link_counts; ///< all 0 if links are not watched
@@ -112,8 +116,9 @@ struct TreeReport {
   std::string parent;
   std::vector<std::string> children;
   std::uint64_t timer_us = 0;
-  core::SlotDemand slots{};       ///< its slots in slot memory
-  bool in_switch_results = false; ///< whether its results are made in this switch
+  core::SlotDemand slots{};              ///< its slots in slot memory
+  bool in_switch_results = false;        ///< whether its results are made in this switch
+  std::optional<std::uint32_t> worker{}; ///< that has its engine, where trees are placed on workers
   core::TreeCounts counts;
 
   template <typename F> static void for_each_part(F&& f) {
@@ -165,9 +170,12 @@ struct WorkerClock {
 
 struct WorkerReport {
   std::uint32_t number = 0;
-  std::optional<std::uint32_t> core; ///< the CPU it is pinned to
-  std::vector<std::string> ports;    ///< "leaf0/host0"
-  double busy_share = 0;             ///< share of its time since the start: 0 to 1
+  std::optional<std::uint32_t> core;    ///< the CPU it is pinned to
+  std::optional<std::int32_t> node{};   ///< the NUMA node of that CPU, if known
+  std::uint32_t pool = 0;               ///< of buffers for its emissions; 0: the first, or the only
+  std::vector<std::string> ports;       ///< "leaf0/host0"
+  std::optional<std::uint64_t> trees{}; ///< placed here; none: no switch's trees are placed
+  double busy_share = 0;                ///< share of its time since the start: 0 to 1
   WorkerClock clock;
   worker::WorkerCounts counts;
 

@@ -5,6 +5,7 @@
 #include "dataplane/port/start_again.hpp"
 #include "lib/net/file_descriptor.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -86,11 +87,13 @@ void start_dpdk(const EalPlan& plan, const config::Process& process) {
 /// Contiguous buffers. DPDK's own pool constructor leaves gaps at page boundaries, but its AF_XDP
 /// driver gives the kernel an area of (buffers x buffer size) bytes: after gaps, the last buffers
 /// are outside of it, and the kernel silently drops what is sent from there.
-rte_mempool* make_pool(const EalPlan& plan) {
+rte_mempool* make_pool(const EalPlan& plan, placement::Node node) {
+  const std::string name = node == placement::any_node ? std::string("tributary_frames")
+                                                       : fmt::format("tributary_frames_{}", node);
   const unsigned data_room = RTE_PKTMBUF_HEADROOM + plan.memory.buffer_bytes;
   rte_mempool* pool = rte_mempool_create_empty(
-      "tributary_frames", plan.memory.buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
-      sizeof(rte_pktmbuf_pool_private), SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+      name.c_str(), plan.memory.buffers, sizeof(rte_mbuf) + data_room, cached_buffers,
+      sizeof(rte_pktmbuf_pool_private), node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
   if (pool == nullptr) {
     return nullptr;
   }
@@ -119,9 +122,23 @@ Eal::Eal(const config::Config& configuration) {
   plan_ = plan_eal(configuration, HostFacts::read(configuration));
   spdlog::info("{}", plan_.explanation);
   start_dpdk(plan_, configuration.process);
-  pool_ = make_pool(plan_);
-  if (pool_ == nullptr) {
+  for (const placement::Node node : plan_.pools) {
+    pools_.push_back(make_pool(plan_, node));
+    if (pools_.back() != nullptr) {
+      continue;
+    }
     const std::string reason = rte_strerror(rte_errno);
+    pools_.pop_back();
+    if (node != placement::any_node) {
+      spdlog::warn("no pool of {} buffers at NUMA node {}: {}; one pool serves all nodes",
+                   plan_.memory.buffers, node, reason);
+      std::ranges::for_each(pools_, rte_mempool_free);
+      plan_.pools = {placement::any_node};
+      pools_ = {make_pool(plan_, placement::any_node)};
+      if (pools_.front() != nullptr) {
+        break;
+      }
+    }
     fail(plan_, configuration.process,
          fmt::format("cannot make a pool of {} buffers: {}; set memory_mib above {}, or "
                      "buffers_per_port lower",
@@ -132,8 +149,14 @@ Eal::Eal(const config::Config& configuration) {
 // No rte_eal_cleanup(): it unmaps DPDK's memory while its interrupt thread, which nothing stops,
 // may be reading there. The kernel frees everything with the process (plan_eal() requests memory
 // without files).
-Eal::~Eal() { rte_mempool_free(pool_); }
+Eal::~Eal() { std::ranges::for_each(pools_, rte_mempool_free); }
 
-std::uint32_t Eal::free_buffers() const { return rte_mempool_avail_count(pool_); }
+std::uint32_t Eal::free_buffers() const {
+  std::uint32_t sum = 0;
+  for (const rte_mempool* const pool : pools_) {
+    sum += rte_mempool_avail_count(pool);
+  }
+  return sum;
+}
 
 } // namespace tributary::port

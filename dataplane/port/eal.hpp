@@ -1,4 +1,5 @@
-// The process's one DPDK environment, and the one buffer pool all of its ports share.
+// The process's one DPDK environment, and the buffer pool that all of its ports share: one for each
+// NUMA node that has ports (dataplane/placement/nodes.hpp).
 //
 // How to use it:
 //
@@ -9,8 +10,9 @@
 //
 // DPDK can be started only once in a process, so a second Eal in one process throws.
 //
-// Memory. All ports receive into one pool, and all emissions come from it, so that a frame received
-// at one port leaves at any other without a copy, and a multicast is sent by reference count. A
+// Memory. A port receives into its node's pool, and a worker's emissions come from its own; a frame
+// received at one port leaves at any other without a copy, and a multicast is sent by reference
+// count. A
 // buffer holds the longest frame that the configuration allows (frame_room.hpp).
 //
 // Log. DPDK's, libbpf's and libxdp's messages go to spdlog's default logger.
@@ -22,6 +24,7 @@
 #include "dataplane/port/ring_links.hpp"
 #include "dataplane/port/wake_up.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,7 +42,15 @@ public:
   Eal(const Eal&) = delete;
   Eal& operator=(const Eal&) = delete;
 
-  [[nodiscard]] rte_mempool* pool() const { return pool_; }
+  /// The node's, else the first.
+  [[nodiscard]] rte_mempool* pool(placement::Node node = placement::any_node) const {
+    return pools_[placement::pool_of(plan_.pools, node)];
+  }
+  /// The node that a worker is pinned to, as far as known.
+  [[nodiscard]] placement::Node node_of_worker(std::size_t index) const {
+    return index < plan_.nodes_of_workers.size() ? plan_.nodes_of_workers[index]
+                                                 : placement::any_node;
+  }
   [[nodiscard]] const EalPlan& plan() const { return plan_; }
   /// The in-process links that `ring` ports open; used by PortDevice.
   [[nodiscard]] RingLinks& ring_links() { return ring_links_; }
@@ -52,7 +63,7 @@ public:
 
 private:
   EalPlan plan_;
-  rte_mempool* pool_ = nullptr;
+  std::vector<rte_mempool*> pools_; ///< as `plan_.pools`
   RingLinks ring_links_;
   WakeUp device_events_;
 };

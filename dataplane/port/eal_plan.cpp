@@ -1,6 +1,7 @@
 #include "dataplane/port/eal_plan.hpp"
 
 #include "dataplane/port/frame_room.hpp"
+#include "dataplane/port/machine_nodes.hpp"
 #include "dataplane/port/port_error.hpp"
 #include "dataplane/port/start_again.hpp"
 #include "dataplane/port/transmit_queues.hpp"
@@ -111,6 +112,29 @@ void choose_memory(EalPlan& plan, const std::string& preference, const HostFacts
                         mib(need), mib(available), pages);
 }
 
+/// DPDK gets pages for the first pool at once, and those of the others as it makes these.
+void choose_pools(EalPlan& plan, const HostFacts& host) {
+  plan.nodes_of_workers = host.nodes.workers;
+  const std::vector<placement::Node> pools = placement::nodes_with_pools(host.nodes);
+  if (pools.size() == 1) {
+    return;
+  }
+  const std::string at = fmt::format("NUMA nodes {}", fmt::join(pools, ", "));
+  const std::uint64_t need = pools.size() * plan.memory.bytes();
+  if (!plan.hugepages) {
+    plan.explanation += fmt::format("; one pool of buffers for {}, as each has its own only in "
+                                    "hugepages",
+                                    at);
+  } else if (host.hugepages.free_bytes < need) {
+    plan.explanation += fmt::format("; one pool of buffers for {}, as {} MiB would be needed for "
+                                    "one each (`sysctl vm.nr_hugepages={}`)",
+                                    at, need >> 20, host.hugepages.pages_for(need));
+  } else {
+    plan.pools = pools;
+    plan.explanation += fmt::format("; as much for each of {}, with a pool of buffers each", at);
+  }
+}
+
 } // namespace
 
 Hugepages Hugepages::read(const MachineFiles& files) {
@@ -138,7 +162,11 @@ std::uint64_t replayed_frames(const config::Config& configuration) {
   std::uint64_t frames = 0;
   for_each_port(configuration, [&](const config::Port& port) {
     if (port.kind == config::PortKind::pcap && port.repeat && !port.rx_file.empty()) {
-      frames += frames_in(port.rx_file);
+      const std::uint16_t files =
+          wanted_senders(port, configuration.process.workers, configuration.switches.size());
+      for (std::size_t queue = 0; queue < files; ++queue) {
+        frames += frames_in(config::Port::file_of(port.rx_file, queue));
+      }
     }
   });
   return frames;
@@ -151,6 +179,7 @@ HostFacts HostFacts::read(const config::Config& configuration) {
   facts.allowed_cpus = port::allowed_cpus();
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   facts.replayed_frames = port::replayed_frames(configuration);
+  facts.nodes = nodes_of(MachineFiles(), configuration);
   return facts;
 }
 
@@ -197,6 +226,7 @@ EalPlan plan_eal(const config::Config& configuration, const HostFacts& host) {
   });
   plan.memory = plan_memory(configuration, host.replayed_frames);
   choose_memory(plan, process.hugepages, host);
+  choose_pools(plan, host);
 
   // One DPDK thread, the main one, free to run anywhere: our workers are threads of our own.
   plan.arguments = {"tributary-switch", "--no-telemetry", "--iova-mode=va", "--lcores",

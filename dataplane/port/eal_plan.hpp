@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dataplane/config/host_machine.hpp"
+#include "dataplane/placement/nodes.hpp"
 #include "dataplane/port/machine_files.hpp"
 
 #include <cstdint>
@@ -47,6 +48,7 @@ struct HostFacts {
   std::vector<unsigned> allowed_cpus;
   std::uint64_t replayed_frames = 0; ///< they are kept in buffers of the pool
   std::uint32_t page_bytes = 4096;
+  placement::Nodes nodes{}; ///< of ports and workers
   config::MemoryOrder memory_order = config::memory_order_of_this_processor;
 
   static HostFacts read(const config::Config& configuration);
@@ -57,6 +59,10 @@ struct EalPlan {
   MemoryPlan memory;
   std::uint32_t longest_frame = 0;
   bool hugepages = false;
+  /// Where there is a pool of buffers, each of `memory.buffers`; one at any node without hugepages,
+  /// or without enough of them.
+  std::vector<placement::Node> pools{placement::any_node};
+  std::vector<placement::Node> nodes_of_workers;
   std::string explanation; ///< one line for the log: which memory, how much, and why
 };
 

@@ -44,16 +44,18 @@ std::string memif(const config::Port& port, std::uint32_t buffer_bytes) {
                      memif_ring_log2(buffer_bytes));
 }
 
-std::string pcap(const config::Port& port) {
+std::string pcap(const config::Port& port, const InterfaceFacts& facts) {
   std::string arguments;
-  if (!port.rx_file.empty()) {
-    arguments += fmt::format("rx_pcap={}", checked(port, port.rx_file));
-    arguments += port.repeat ? ",infinite_rx=1" : "";
-  }
-  if (!port.tx_file.empty()) {
-    arguments += arguments.empty() ? "" : ",";
-    arguments += fmt::format("tx_pcap={}", checked(port, port.tx_file));
-  }
+  const auto add = [&](std::string_view key, const std::string& file) {
+    const std::size_t files = port.has_queue_files() ? facts.queue_pairs : std::size_t{1};
+    for (std::size_t queue = 0; !file.empty() && queue < files; ++queue) {
+      arguments += fmt::format("{}{}={}", arguments.empty() ? "" : ",", key,
+                               checked(port, config::Port::file_of(file, queue)));
+    }
+  };
+  add("rx_pcap", port.rx_file);
+  arguments += port.repeat && !port.rx_file.empty() ? ",infinite_rx=1" : "";
+  add("tx_pcap", port.tx_file);
   return arguments;
 }
 
@@ -65,7 +67,7 @@ DeviceArguments device_arguments(const config::Port& port, const InterfaceFacts&
   case config::PortKind::af_xdp: return {"net_af_xdp", af_xdp(port, facts)};
   case config::PortKind::af_packet: return {"net_af_packet", af_packet(port, facts, buffer_bytes)};
   case config::PortKind::memif: return {"net_memif", memif(port, buffer_bytes)};
-  case config::PortKind::pcap: return {"net_pcap", pcap(port)};
+  case config::PortKind::pcap: return {"net_pcap", pcap(port, facts)};
   case config::PortKind::null: return {"net_null", "no-rx=1"};
   case config::PortKind::pci:
   case config::PortKind::ring: break;

@@ -1,8 +1,11 @@
 #include "dataplane/port/port_device.hpp"
 
 #include "dataplane/config/host_machine.hpp"
+#include "dataplane/placement/tree_hash.hpp"
 #include "dataplane/port/af_xdp_rings.hpp"
 #include "dataplane/port/dpdk_log.hpp"
+#include "dataplane/port/kernel_rules.hpp"
+#include "dataplane/port/machine_nodes.hpp"
 #include "dataplane/port/pause_frames.hpp"
 #include "dataplane/port/pci_nic.hpp"
 #include "dataplane/port/pool_record.hpp"
@@ -35,6 +38,7 @@
 #include <rte_dev.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_mempool.h>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -134,9 +138,15 @@ void give_back_all(const std::vector<rte_mbuf*>& buffers) {
 } // namespace
 
 PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues,
-                       std::uint16_t senders)
-    : configuration_(configuration), eal_(eal), queues_(queues),
-      senders_(may_share(configuration) ? senders : std::uint16_t{1}), receive_queues_(queues) {
+                       std::uint16_t workers, bool sorted)
+    : configuration_(configuration), eal_(eal), node_(node_of_port(MachineFiles(), configuration)),
+      queues_(queues), workers_(may_share(configuration) ? workers : std::uint16_t{1}),
+      receive_queues_(queues) {
+  if (workers_ > 1 && ((sorted && configuration.kind == config::PortKind::ring) ||
+                       configuration.has_queue_files())) {
+    choice_.how = placement::Steering::sorted;
+    receive_queues_ = workers_;
+  }
   const std::string missing =
       missing_privileges(configuration_.kind, Privileges::of_this_process());
   if (!missing.empty()) {
@@ -147,6 +157,10 @@ PortDevice::PortDevice(const config::Port& configuration, Eal& eal, std::uint16_
   open();
   spdlog::info("port {}: {}, link {}{}", name(), description(), name_of(link()),
                is_open() ? "" : ": no server listens there yet");
+  if (workers_ > 1 && !choice_.why.empty()) {
+    spdlog::info("port {}: one worker polls it, and hands frames of the others' trees over: {}",
+                 name(), choice_.why);
+  }
 }
 
 PortDevice::~PortDevice() { close(); }
@@ -181,7 +195,7 @@ void PortDevice::open() {
       // No device until a server answers. Invalid configurations are refused all the same.
       std::ignore = device_arguments(configuration_, {}, eal_.plan().memory.buffer_bytes);
     } else if (configuration_.kind == config::PortKind::ring) {
-      senders_ = senders_ <= RingLinks::most_lanes ? senders_ : std::uint16_t{1};
+      senders_ = workers_ <= RingLinks::most_lanes ? workers_ : std::uint16_t{1};
       ring_end_ = eal_.ring_links().open(configuration_.ring, senders_);
     } else {
       probe();
@@ -199,6 +213,7 @@ void PortDevice::open() {
     refresh_link();
     failed_ = false;
     opened_ = true;
+    steered_ = choice_.how != placement::Steering::hand_over;
   } catch (const std::runtime_error& error) { // PortError, or LinkError from the interface
     close();
     const std::string_view what = error.what();
@@ -219,7 +234,7 @@ void PortDevice::probe() {
   }
 
   InterfaceFacts facts;
-  facts.queue_pairs = queues_;
+  facts.queue_pairs = receive_queues_;
   facts.page_bytes = static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
   if (configuration_.kind == config::PortKind::af_xdp) {
     const std::string& interface = configuration_.interface;
@@ -289,6 +304,8 @@ void PortDevice::listen_to_driver() {
        "report changes of its link");
   must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RMV, notify_removal, this),
        "report the removal of the NIC");
+  must(rte_eth_dev_callback_register(port_id_, RTE_ETH_EVENT_INTR_RESET, notify_reset, this),
+       "report a reset of the NIC");
   // Through vfio, which makes the kernel wait until the device is closed.
   must(rte_dev_event_callback_register(configuration_.pci_address.c_str(), notify_vfio_removal,
                                        this),
@@ -312,6 +329,9 @@ void PortDevice::stop_listening() noexcept {
     return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RMV, notify_removal, this);
   });
   until_not_called([this] {
+    return rte_eth_dev_callback_unregister(port_id_, RTE_ETH_EVENT_INTR_RESET, notify_reset, this);
+  });
+  until_not_called([this] {
     return rte_dev_event_callback_unregister(configuration_.pci_address.c_str(),
                                              notify_vfio_removal, this);
   });
@@ -323,6 +343,14 @@ int PortDevice::notify_removal(std::uint16_t /*port*/, rte_eth_event_type /*even
   port.removed_.store(true, std::memory_order_release);
   port.eal_.device_events().signal();
   return 0;
+}
+
+/// By its physical function, for example. The device has forgotten queues and rules, and works
+/// again once it was closed and probed again: as if it had been removed and put in again.
+int PortDevice::notify_reset(std::uint16_t port, rte_eth_event_type event, void* device,
+                             void* of_event) {
+  static_cast<PortDevice*>(device)->reset_.store(true, std::memory_order_relaxed);
+  return notify_removal(port, event, device, of_event);
 }
 
 void PortDevice::notify_vfio_removal(const char* /*name*/, rte_dev_event_type event, void* device) {
@@ -349,7 +377,7 @@ void PortDevice::must(int error, std::string_view step) const {
 void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
   const bool on_af_xdp = configuration_.kind == config::PortKind::af_xdp;
   if (const std::uint32_t need = receive_queues_ * af_xdp_buffers_per_queue,
-      free = eal_.free_buffers();
+      free = rte_mempool_avail_count(eal_.pool(node_));
       on_af_xdp && free < need) {
     throw PortError(fmt::format("opening it takes {} buffers, and {} are free; raise "
                                 "buffers_per_port",
@@ -360,10 +388,10 @@ void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
   for (std::uint16_t queue = 0; queue < receive_queues_ && error == 0; ++queue) {
     HeldDpdk taken("AF_XDP: ");
     const auto set_up = [&] {
-      PoolRecord record(*eal_.pool());
+      PoolRecord record(*eal_.pool(node_));
       error = rte_eth_rx_queue_setup(port_id_, queue, descriptors,
                                      static_cast<unsigned>(rte_eth_dev_socket_id(port_id_)),
-                                     nullptr, eal_.pool());
+                                     nullptr, eal_.pool(node_));
       if (error != 0) {
         give_back_all(record.kept());
       }
@@ -387,11 +415,189 @@ void PortDevice::set_receive_queues_up(std::uint16_t descriptors) {
 void PortDevice::configure() {
   rte_eth_dev_info info{};
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
+  if (choice_.how == placement::Steering::sorted) {
+    set_up(info);
+  } else {
+    set_up_and_steer(info);
+  }
+  if (configuration_.kind == config::PortKind::pci) {
+    must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
+    if (configuration_.has_edge()) {
+      if (const std::string why = leave_pauses_to_the_switch(port_id_); !why.empty()) {
+        spdlog::warn("port {}: {}: if it keeps them, the neighbour's pauses are obeyed for all "
+                     "classes or for none; see docs/operate/running.md",
+                     name(), why);
+      }
+    }
+  }
+  while (configuration_.kind == config::PortKind::af_packet && transmitters_.size() < queues_) {
+    transmitters_.push_back(std::make_unique<PacketTransmitter>(configuration_.interface));
+  }
+  rte_ether_addr address{};
+  if (rte_eth_macaddr_get(port_id_, &address) == 0) {
+    std::memcpy(mac_.data(), address.addr_bytes, mac_.size());
+  }
+}
+
+/// With each worker's own receive queue, if the device can be steered: which some drivers reveal
+/// only when they are asked, after the start.
+void PortDevice::set_up_and_steer(const rte_eth_dev_info& info) {
+  placement::DeviceAbilities device =
+      configuration_.kind == config::PortKind::af_xdp ? abilities_of_interface() : abilities(info);
+  do {
+    choice_ = opened_ && !steered_ ? placement::SteeringChoice{.why = choice_.why}
+                                   : placement::choose_steering(device);
+    if (opened_ && steered_ && choice_.how == placement::Steering::hand_over) {
+      throw PortError(fmt::format("the NIC that is there now cannot bring frames to the workers, "
+                                  "which poll a queue each: {}; restart the switch",
+                                  choice_.why));
+    }
+    set_up(info);
+  } while (!steer(device));
+}
+
+placement::DeviceAbilities PortDevice::abilities(const rte_eth_dev_info& info) const {
+  constexpr std::uint64_t ipv4 = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER;
+  return {.workers = configuration_.kind == config::PortKind::pci ? workers_ : std::size_t{1},
+          .needs_one_worker = !may_share(configuration_),
+          .too_few_queues = problem_with_queues(workers_,
+                                                {.driver = info.driver_name,
+                                                 .most_receive = info.max_rx_queues,
+                                                 .most_transmit = info.max_tx_queues},
+                                                "the NIC"),
+          .ethertype = configuration_.policy.ethertype,
+          .hashes_ipv4_addresses = (info.flow_type_rss_offloads & ipv4) != 0,
+          .key_bytes = info.hash_key_size,
+          .table_entries = info.reta_size,
+          .rule_refused = TreeSteering::driver_has_rules(port_id_) ? "" : "it has no rules at all"};
+}
+
+/// The kernel is asked before the device is set up, for its driver does not take back a queue that
+/// was set up. An interface that steered before is steered again, whatever it refuses.
+placement::DeviceAbilities PortDevice::abilities_of_interface() {
+  placement::DeviceAbilities device{
+      .workers = workers_,
+      .needs_one_worker = !may_share(configuration_),
+      .too_few_queues = problem_with_pairs(receive_queues_, workers_, configuration_.interface),
+      .ethertype = configuration_.policy.ethertype,
+      .rules_of_kernel = true};
+  if (placement::choose_steering(device).how == placement::Steering::hand_over ||
+      (opened_ && !steered_)) {
+    return device;
+  }
+  auto rules = std::make_unique<KernelRules>(configuration_.interface);
+  if (rules->left_behind() != 0) {
+    spdlog::info("port {}: removed {} flow rules that a killed switch left on interface {}", name(),
+                 rules->left_behind(), configuration_.interface);
+  }
+  tree_steering_ = std::make_unique<TreeSteering>(std::move(rules));
+  tree_steering_->place(placement_);
+  if (tree_steering_->refused() == placement::bucket_count && !opened_) {
+    device.rule_refused = tree_steering_->why_refused();
+    tree_steering_.reset();
+  }
+  return device;
+}
+
+/// Requires a started device. False: it refused, `device` says so now, and it has to be set up
+/// again. Once workers poll a queue each they continue to, and hand over what comes elsewhere.
+bool PortDevice::steer(placement::DeviceAbilities& device) {
+  if (choice_.how == placement::Steering::hand_over) {
+    return true;
+  }
+  if (device.rules_of_kernel) {
+    report_refused();
+    return true;
+  }
+  tree_steering_ = std::make_unique<TreeSteering>(
+      port_id_, choice_.how, configuration_.policy.ethertype, device.table_entries);
+  tree_steering_->place(placement_);
+  if (tree_steering_->refused() != placement::bucket_count || (opened_ && steered_)) {
+    report_refused();
+    return true;
+  }
+  if (choice_.how == placement::Steering::hash) {
+    device.table_entries = 0; // as good as none
+  } else {
+    device.rule_refused = tree_steering_->why_refused();
+  }
+  tree_steering_.reset();
+  must(rte_eth_dev_stop(port_id_), "stop it");
+  return false;
+}
+
+/// Once, until it refuses others.
+void PortDevice::report_refused() {
+  const std::string refused = words_on_refused();
+  if (std::exchange(reported_, refused) == refused) {
+    return;
+  }
+  if (refused.empty()) {
+    spdlog::info("port {}: its driver has taken all rules", name());
+  } else {
+    spdlog::warn("port {}: {}", name(), refused);
+  }
+}
+
+std::string PortDevice::words_on_refused() const {
+  const std::size_t refused = tree_steering_ ? tree_steering_->refused() : 0;
+  return refused == 0
+             ? std::string()
+             : fmt::format("its driver refuses {} of {} rules ({}): frames of trees whose number "
+                           "modulo {} is {} are handed over between workers",
+                           refused, placement::bucket_count, tree_steering_->why_refused(),
+                           placement::bucket_count, tree_steering_->refused_buckets());
+}
+
+std::string PortDevice::why_handed_over() const {
+  return choice_.why.empty() ? words_on_refused() : choice_.why;
+}
+
+void PortDevice::place(const placement::Placement& placement) {
+  placement_ = placement;
+  if (tree_steering_) {
+    tree_steering_->place(placement_);
+    report_refused();
+  }
+}
+
+/// How frames spread over several queues, as far as that is the device's hash.
+void PortDevice::spread(const rte_eth_dev_info& info, rte_eth_conf& settings) {
+  rte_eth_rss_conf& hash = settings.rx_adv_conf.rss_conf;
+  if (choice_.how == placement::Steering::hash) {
+    constexpr std::uint64_t ipv4 =
+        RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER;
+    hash_key_ = placement::tree_hash_key(info.hash_key_size);
+    hash.rss_key = hash_key_.data();
+    hash.rss_key_len = info.hash_key_size;
+    hash.rss_hf = info.flow_type_rss_offloads & ipv4;
+    settings.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    return;
+  }
+  const ReceiveSpread by = receive_spread(info.flow_type_rss_offloads);
+  spread_by_ = by.by;
+  settings.rxmode.mq_mode = by.hash_fields == 0 ? RTE_ETH_MQ_RX_NONE : RTE_ETH_MQ_RX_RSS;
+  hash.rss_hf = by.hash_fields;
+  if (!by.suits_the_fabric) {
+    spdlog::warn(
+        "port {}: the NIC spreads received frames by {}, so {} of this fabric's come in on "
+        "its first queue",
+        name(), by.by, choice_.how == placement::Steering::rules ? "unicasts" : "all");
+  }
+}
+
+void PortDevice::set_up(const rte_eth_dev_info& limits) {
+  if (configuration_.kind == config::PortKind::pci) {
+    receive_queues_ = choice_.how != placement::Steering::hand_over ? workers_ : queues_;
+  }
+  // An AF_XDP socket is one thread's: it sends on what it receives from.
+  const bool alone = configuration_.kind == config::PortKind::af_xdp &&
+                     choice_.how == placement::Steering::hand_over;
   const QueuePlan plan =
-      plan_queues(receive_queues_, senders_,
-                  {.driver = info.driver_name,
-                   .most_receive = info.max_rx_queues,
-                   .most_transmit = info.max_tx_queues},
+      plan_queues(receive_queues_, alone ? std::uint16_t{1} : workers_,
+                  {.driver = limits.driver_name,
+                   .most_receive = limits.max_rx_queues,
+                   .most_transmit = limits.max_tx_queues},
                   configuration_.kind == config::PortKind::pci ? "the NIC" : "such a port");
   if (opened_ && plan.senders < senders_) {
     throw PortError(
@@ -401,28 +607,19 @@ void PortDevice::configure() {
   senders_ = plan.senders;
   // No offload may assume that a sent buffer has one owner: a multicast is sent by reference count.
   rte_eth_conf settings{};
-  if (queues_ > 1 && configuration_.kind == config::PortKind::pci) {
-    const ReceiveSpread spread = receive_spread(info.flow_type_rss_offloads);
-    spread_by_ = spread.by;
-    settings.rxmode.mq_mode = spread.hash_fields == 0 ? RTE_ETH_MQ_RX_NONE : RTE_ETH_MQ_RX_RSS;
-    settings.rx_adv_conf.rss_conf.rss_hf = spread.hash_fields;
-    if (!spread.suits_the_fabric) {
-      spdlog::warn(
-          "port {}: the NIC spreads received frames by {}, so all of this fabric's come in "
-          "on its first queue",
-          name(), spread.by);
-    }
+  if (plan.receive > 1 && configuration_.kind == config::PortKind::pci) {
+    spread(limits, settings);
   }
   const std::uint32_t longest = eal_.plan().longest_frame;
   if (configuration_.kind == config::PortKind::pci && longest > config::default_longest_frame) {
     settings.rxmode.mtu = longest - ethernet_header;
-    if (settings.rxmode.mtu > info.max_mtu) {
+    if (settings.rxmode.mtu > limits.max_mtu) {
       throw PortError(fmt::format("this NIC takes frames of up to {0} bytes, and longest_frame is "
                                   "{1}; make it {0}",
-                                  info.max_mtu + ethernet_header, longest));
+                                  limits.max_mtu + ethernet_header, longest));
     }
   }
-  if (strips_tags(info)) {
+  if (strips_tags(limits)) {
     settings.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
     leave_vlans_to_the_kernel(opened_by_driver_);
   }
@@ -430,9 +627,9 @@ void PortDevice::configure() {
   // interrupt, as on emulated NICs, would leave a lost link up forever.
   settings.intr_conf.lsc = 0;
   settings.intr_conf.rmv =
-      info.dev_flags != nullptr && (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
+      limits.dev_flags != nullptr && (*limits.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
   must(rte_eth_dev_configure(port_id_, plan.receive, plan.transmit, &settings), "configure it");
-  if (configuration_.kind == config::PortKind::pci) {
+  if (configuration_.kind == config::PortKind::pci && !listens_) {
     listen_to_driver();
   }
   std::uint16_t receive_descriptors = descriptors_per_queue;
@@ -446,26 +643,9 @@ void PortDevice::configure() {
          "set its transmit queue up");
   }
   must(rte_eth_dev_start(port_id_), "start it");
+  rte_eth_dev_info info{};
   must(rte_eth_dev_info_get(port_id_, &info), "describe it");
   require_as_planned(plan, info.nb_rx_queues, info.nb_tx_queues);
-  if (configuration_.kind == config::PortKind::pci) {
-    must(rte_eth_promiscuous_enable(port_id_), "make it promiscuous");
-    if (configuration_.has_edge()) {
-      if (const std::string why = leave_pauses_to_the_switch(port_id_); !why.empty()) {
-        spdlog::warn("port {}: {}: if it keeps them, the neighbour's pauses are obeyed for all "
-                     "classes or for none; see docs/operate/running.md",
-                     name(), why);
-      }
-    }
-  }
-  while (configuration_.kind == config::PortKind::af_packet &&
-         transmitters_.size() < plan.transmit) {
-    transmitters_.push_back(std::make_unique<PacketTransmitter>(configuration_.interface));
-  }
-  rte_ether_addr address{};
-  if (rte_eth_macaddr_get(port_id_, &address) == 0) {
-    std::memcpy(mac_.data(), address.addr_bytes, mac_.size());
-  }
 }
 
 /// A kernel interface or a NIC may have frames longer than the buffers, or a smaller limit than the
@@ -506,8 +686,9 @@ void PortDevice::close() noexcept {
       }
       stop_listening();
       if (configuration_.kind == config::PortKind::af_xdp) {
-        left = left_in_rings(opened_by_driver_, *eal_.pool());
+        left = left_in_rings(opened_by_driver_, *eal_.pool(node_));
       }
+      tree_steering_.reset();
       rte_eth_dev_stop(port_id_);
       if (is_memif("server")) {
         // Closing would free the listening socket's interrupt handle without removing its callback,
@@ -526,6 +707,7 @@ void PortDevice::close() noexcept {
       device_name_.clear();
     }
     if (removed_.exchange(false, std::memory_order_acq_rel)) {
+      reset_.store(false, std::memory_order_relaxed);
       // The kernel waits for this; the slot cannot be used before.
       const char* const address = configuration_.pci_address.c_str();
       if (const int error = rte_eal_hotplug_remove("pci", address); error != 0) {
@@ -656,20 +838,25 @@ void PortDevice::reopen() {
 }
 
 std::string PortDevice::words_on_queues() const {
-  if (queues_ == 1) {
+  if (receive_queues_ == 1) {
     return {};
   }
-  return fmt::format(" ({} queues, spread by {})", queues_,
+  if (choice_.how != placement::Steering::hand_over) {
+    return fmt::format(" ({} queues, trees steered by {})", receive_queues_,
+                       placement::name_of(choice_.how));
+  }
+  return fmt::format(" ({} queues, spread by {})", receive_queues_,
                      spread_by_.empty() ? "the kernel's hash" : spread_by_);
 }
 
 std::string PortDevice::description() const {
   switch (configuration_.kind) {
   case config::PortKind::af_xdp:
-    return fmt::format("af_xdp {} ({}{}, {} receive queue{})", configuration_.interface,
+    return fmt::format("af_xdp {} ({}{}, {} receive queue{}{})", configuration_.interface,
                        steering_ ? link::xdp::name_of(steering_->mode()) : "closed",
                        zero_copy_ ? ", zero-copy" : "", receive_queues_,
-                       receive_queues_ == 1 ? "" : "s");
+                       receive_queues_ == 1 ? "" : "s",
+                       choice_.how == placement::Steering::rules ? ", trees steered by rules" : "");
   case config::PortKind::af_packet:
     return fmt::format("af_packet {}{}", configuration_.interface, words_on_queues());
   case config::PortKind::pci:

@@ -20,24 +20,29 @@
 //   pcap       net_pcap                               always
 //   null       net_null, receives nothing             always
 //
-// A switch's port has one owner: it polls all receive queues, as many as the kernel interface
-// spreads frames over (1 for all other kinds), and sends on one transmit queue. If the device has
-// one for each worker beside them (queue_plan.hpp), and no decision needs all waiting frames in one
-// place (transmit_queues.hpp), each worker sends on one of its own. The generator shares a port
-// among several owners, each with queues of its own: pci, af_xdp, af_packet and null can have
-// several pairs.
+// A switch's port has one owner, which polls all receive queues, as many as the kernel interface
+// spreads frames over (1 for all other kinds), and sends on one transmit queue. But where no
+// decision needs all waiting frames in one place (transmit_queues.hpp), each worker has queues of
+// its own: a transmit queue, if the device has that many beside the receive queues
+// (queue_plan.hpp); and a receive queue, if the device can bring the frames of a worker's trees
+// there (dataplane/placement/port_steering.hpp). The generator shares a port among several owners,
+// each with queues of its own: pci, af_xdp, af_packet and null can have several pairs.
 //
 // Closing a port returns all buffers that its device held, including those that DPDK's AF_XDP
 // driver leaks (af_xdp_rings.hpp), so that a port can be reopened any number of times.
 #pragma once
 
 #include "dataplane/config/config.hpp"
+#include "dataplane/placement/nodes.hpp"
+#include "dataplane/placement/placement.hpp"
+#include "dataplane/placement/port_steering.hpp"
 #include "dataplane/port/driver_descriptors.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/kernel_interface.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/port/packet_transmitter.hpp"
 #include "dataplane/port/port_error.hpp"
+#include "dataplane/port/tree_steering.hpp"
 #include "lib/link/xdp/xdp_steering.hpp"
 #include "tributary/wire/ethernet.hpp"
 
@@ -71,12 +76,13 @@ constexpr std::string_view name_of(LinkState s) {
 
 class PortDevice {
 public:
-  /// `queues`: pairs of a receive and a transmit queue, one per owner. `senders`: workers that
-  /// request a transmit queue each; see `transmit_queues`. Throws PortError: a missing interface, a
-  /// missing privilege, an interface that another XDP program holds, a device that DPDK cannot open
-  /// or that has too few queues.
+  /// `queues`: pairs of a receive and a transmit queue, one per owner. `workers`: those that
+  /// request a transmit and a receive queue each; see `transmit_queues` and `steering`. `sorted`: a
+  /// ring port's receive queues are the other end's lanes, whose sender knows the workers. Throws
+  /// PortError: a missing interface, a missing privilege, an interface that another XDP program
+  /// holds, a device that DPDK cannot open or that has too few queues.
   PortDevice(const config::Port& configuration, Eal& eal, std::uint16_t queues = 1,
-             std::uint16_t senders = 1);
+             std::uint16_t workers = 1, bool sorted = false);
   ~PortDevice();
   PortDevice(const PortDevice&) = delete;
   PortDevice& operator=(const PortDevice&) = delete;
@@ -85,7 +91,7 @@ public:
 
   /// Up to `capacity` frames; the caller owns them.
   std::uint16_t receive_from(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity) {
-    const std::uint16_t count = on_ring() ? ring_end_.receive(frames, capacity)
+    const std::uint16_t count = on_ring() ? receive_from_ring(queue, frames, capacity)
                                           : rte_eth_rx_burst(port_id_, queue, frames, capacity);
     for (std::uint16_t i = 0; i < count; ++i) {
       takes_ownership(frames[i]);
@@ -138,8 +144,16 @@ public:
   /// NIC exists at its PCI address and is bound, or a server listens to which a memif client is not
   /// connected; and the last attempt is not too recent. As of the last `refresh_link`.
   [[nodiscard]] bool came_back() const;
-  /// Whether the NIC was removed while its device is open: the kernel waits for `let_go`.
+  /// Whether the NIC was removed while its device is open, and the kernel waits for `let_go`; or
+  /// was reset, and comes back after it.
   [[nodiscard]] bool was_removed() const { return removed_.load(std::memory_order_acquire); }
+  /// Whether it was reset. Requires `was_removed`.
+  [[nodiscard]] bool was_reset() const { return reset_.load(std::memory_order_relaxed); }
+  /// Steers the trees to their workers from now on; logs what the device refuses.
+  void place(const placement::Placement& placement);
+  /// Why frames are handed over between workers, all or those of which trees, for operators; empty
+  /// if they are not, or need not be.
+  [[nodiscard]] std::string why_handed_over() const;
   /// Closes the device of a removed NIC. No worker may be on the port.
   void let_go();
   /// Closes the device and opens it again. No worker may be on the port. Throws PortError; the port
@@ -150,13 +164,19 @@ public:
 
   [[nodiscard]] const config::Port& configuration() const { return configuration_; }
   [[nodiscard]] const std::string& name() const { return configuration_.name; }
+  /// The NUMA node of its NIC, whose pool it receives into.
+  [[nodiscard]] placement::Node node() const { return node_; }
   [[nodiscard]] const wire::MacAddress& mac() const { return mac_; }
   /// The longest frame that the port can send and receive, in bytes without the FCS.
   [[nodiscard]] std::uint32_t longest_frame() const { return longest_frame_; }
   /// At least the number of requested pairs.
   [[nodiscard]] std::uint16_t receive_queues() const { return receive_queues_; }
-  /// Number of transmit queues for the requested senders: one each, or 1.
+  /// Number of transmit queues for the workers: one each, or 1.
   [[nodiscard]] std::uint16_t transmit_queues() const { return senders_; }
+  /// Whether receive queue n is worker n's; otherwise one worker has all. Once opened, it stays so.
+  [[nodiscard]] bool steered() const { return steered_; }
+  /// How frames come to their trees' workers.
+  [[nodiscard]] placement::Steering steering() const { return choice_.how; }
   /// Description for operators, e.g. "af_xdp eth1 (native)".
   [[nodiscard]] std::string description() const;
 
@@ -169,10 +189,25 @@ private:
   void probe();
   void find_nic();
   void configure();
+  void set_up_and_steer(const rte_eth_dev_info& info);
+  void set_up(const rte_eth_dev_info& info);
+  [[nodiscard]] placement::DeviceAbilities abilities(const rte_eth_dev_info& info) const;
+  [[nodiscard]] placement::DeviceAbilities abilities_of_interface();
+  bool steer(placement::DeviceAbilities& device);
+  void report_refused();
+  [[nodiscard]] std::string words_on_refused() const;
+  void spread(const rte_eth_dev_info& info, rte_eth_conf& settings);
+  std::uint16_t receive_from_ring(std::uint16_t queue, rte_mbuf** frames, std::uint16_t capacity) {
+    return choice_.how == placement::Steering::sorted
+               ? ring_end_.receive_lane(queue, frames, capacity)
+               : ring_end_.receive(frames, capacity);
+  }
   void listen_to_driver();
   void stop_listening() noexcept;
   static int notify_removal(std::uint16_t port, rte_eth_event_type event, void* device,
                             void* of_event);
+  static int notify_reset(std::uint16_t port, rte_eth_event_type event, void* device,
+                          void* of_event);
   static void notify_vfio_removal(const char* name, rte_dev_event_type event, void* device);
   void look_at_mtu();
   /// Between `open` and `close` of a ring port.
@@ -187,8 +222,15 @@ private:
 
   config::Port configuration_;
   Eal& eal_;
-  std::uint16_t queues_;  ///< pairs asked for
-  std::uint16_t senders_; ///< with queues of their own
+  placement::Node node_;
+  std::uint16_t queues_;      ///< pairs asked for
+  std::uint16_t workers_;     ///< that may have queues of their own
+  std::uint16_t senders_ = 1; ///< with transmit queues of their own
+  placement::SteeringChoice choice_;
+  placement::Placement placement_{workers_};
+  std::vector<std::uint8_t> hash_key_;          ///< the driver keeps a pointer
+  std::unique_ptr<TreeSteering> tree_steering_; ///< with `rules` and `hash`
+  std::string reported_;                        ///< about rules that it refuses
   std::uint16_t port_id_ = RTE_MAX_ETHPORTS;
   std::uint16_t receive_queues_ = 1;
   std::uint16_t next_queue_ = 0;
@@ -205,8 +247,10 @@ private:
   bool listens_ = false;                       ///< registered for driver events
   bool zero_copy_ = false;                     ///< for AF_XDP, as the kernel reported
   std::atomic<bool> removed_{false};           ///< the NIC; set by DPDK's interrupt thread
+  std::atomic<bool> reset_{false};             ///< likewise, before `removed_`
   bool failed_ = false;                        ///< the last attempt to open failed
   bool opened_ = false;                        ///< at least once: workers know its queues
+  bool steered_ = false;                       ///< since then
   /// Number of polls with the link not up before the port is reopened, and how many of them remain:
   /// attempts that bring no link become ever rarer.
   unsigned poll_limit_ = least_poll_limit;

@@ -34,19 +34,37 @@ bool counts_queues_apart(std::string_view driver) {
   return is_among(drivers_that_count_apart, driver);
 }
 
-QueuePlan plan_queues(std::uint16_t receive, std::uint16_t senders, const QueueLimits& limits,
-                      std::string_view device) {
+std::string problem_with_queues(std::uint16_t receive, const QueueLimits& limits,
+                                std::string_view device) {
   if (const std::uint16_t most = std::min(limits.most_receive, limits.most_transmit);
       receive > most) {
-    throw PortError(fmt::format("{} queues are asked for, and {} has {}; ask for {} at most",
-                                receive, device, most, most));
+    return fmt::format("{} queues are asked for, and {} has {}; ask for {} at most", receive,
+                       device, most, most);
   }
   if (is_among(drivers_of_powers_of_two, limits.driver) && !std::has_single_bit(receive)) {
-    throw PortError(fmt::format("{} queues are asked for, and the driver {} takes only powers of "
-                                "two; ask for {}",
-                                receive, limits.driver, std::bit_floor(receive)));
+    return fmt::format("{} queues are asked for, and the driver {} takes only powers of two; ask "
+                       "for {}",
+                       receive, limits.driver, std::bit_floor(receive));
   }
-  const bool each = counts_queues_apart(limits.driver) && senders <= limits.most_transmit;
+  return {};
+}
+
+std::string problem_with_pairs(std::uint16_t pairs, std::uint16_t workers,
+                               std::string_view interface) {
+  return pairs == workers
+             ? std::string()
+             : fmt::format("interface \"{0}\" has {1} queue{2} and the switch {3} workers; "
+                           "`ethtool -L {0} combined {3}` before the start gives each worker one",
+                           interface, pairs, pairs == 1 ? "" : "s", workers);
+}
+
+QueuePlan plan_queues(std::uint16_t receive, std::uint16_t senders, const QueueLimits& limits,
+                      std::string_view device) {
+  if (const std::string problem = problem_with_queues(receive, limits, device); !problem.empty()) {
+    throw PortError(problem);
+  }
+  const bool each = receive >= senders || // pairs enough for all, and all of them are read
+                    (counts_queues_apart(limits.driver) && senders <= limits.most_transmit);
   const std::uint16_t with_queues = each ? senders : std::uint16_t{1};
   return {receive, std::max(receive, with_queues), with_queues};
 }

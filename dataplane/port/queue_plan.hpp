@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tributary::port {
@@ -32,9 +33,18 @@ struct QueuePlan {
 
 [[nodiscard]] bool counts_queues_apart(std::string_view driver);
 
+/// Why the device cannot have this many receive queues that are all read; empty: it can. `device`
+/// is its name in the message, such as "the NIC".
+[[nodiscard]] std::string problem_with_queues(std::uint16_t receive, const QueueLimits& limits,
+                                              std::string_view device);
+
+/// Why an interface's pairs of queues are not one for each worker, which polls no other; empty:
+/// they are.
+[[nodiscard]] std::string problem_with_pairs(std::uint16_t pairs, std::uint16_t workers,
+                                             std::string_view interface);
+
 /// `receive`: queues that are all read, with a transmit queue each. `senders`: workers that request
-/// one each. Throws PortError if the device has too few pairs, or takes only powers of two;
-/// `device` is its name in the message, such as "the NIC".
+/// one each. Throws PortError with the text of `problem_with_queues`.
 [[nodiscard]] QueuePlan plan_queues(std::uint16_t receive, std::uint16_t senders,
                                     const QueueLimits& limits, std::string_view device);
 

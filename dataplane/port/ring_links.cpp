@@ -45,13 +45,20 @@ void free_frames(const RingLinks::Lanes& lanes) {
   for (std::uint16_t asked = 0; asked < lanes; ++asked) {
     const std::uint16_t lane = next < lanes ? next : std::uint16_t{0};
     next = static_cast<std::uint16_t>(lane + 1);
-    if (const unsigned count = rte_ring_sc_dequeue_burst(
-            incoming->rings[lane], reinterpret_cast<void**>(frames), capacity, nullptr);
-        count != 0) {
-      return static_cast<std::uint16_t>(count);
+    if (const std::uint16_t count = receive_lane(lane, frames, capacity); count != 0) {
+      return count;
     }
   }
   return 0;
+}
+
+[[gnu::no_sanitize_thread]] std::uint16_t
+RingLinks::End::receive_lane(std::uint16_t lane, rte_mbuf** frames, std::uint16_t capacity) const {
+  if (lane >= incoming->count.load(std::memory_order_acquire)) {
+    return 0; // the other end has fewer senders so far
+  }
+  return static_cast<std::uint16_t>(rte_ring_sc_dequeue_burst(
+      incoming->rings[lane], reinterpret_cast<void**>(frames), capacity, nullptr));
 }
 
 [[gnu::no_sanitize_thread]] std::uint16_t

@@ -7,7 +7,7 @@
 // The first port that opens a name gets side A, the second side B; a third is refused. The rings
 // are kept when both have closed, for the next two ports of that name. Used by the main thread
 // only, and `close` only while no worker is on either port; but frames pass an End on its port's
-// workers: one receives, and each sender has a lane of its own.
+// workers: each sender has a lane of its own, and one worker receives, or each from its own lane.
 //
 // No DPDK device is involved, so these links do not count towards DPDK's limit.
 #pragma once
@@ -44,6 +44,9 @@ public:
     std::uint16_t receive(rte_mbuf** frames, std::uint16_t capacity);
 
     // One thread at a time per lane.
+
+    /// The same from one lane.
+    std::uint16_t receive_lane(std::uint16_t lane, rte_mbuf** frames, std::uint16_t capacity) const;
 
     /// Sends the first frames and returns their number; the others remain the caller's.
     std::uint16_t transmit(std::uint16_t lane, rte_mbuf* const* frames, std::uint16_t count) const;

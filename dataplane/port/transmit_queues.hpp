@@ -16,21 +16,23 @@ constexpr bool runs_whole_switches(std::uint32_t workers, std::size_t switches) 
 
 /// Whether several workers may send on a port at the same time: no decision needs all its waiting
 /// frames in one place, neither pauses nor classes with an order, and the device can have transmit
-/// queues without as many receive queues.
+/// queues without as many receive queues, or (AF_XDP) a pair for each worker.
 inline bool may_share(const config::Port& port) {
   switch (port.kind) {
   case config::PortKind::pci:
+  case config::PortKind::af_xdp:
   case config::PortKind::ring:
   case config::PortKind::null: return !port.has_edge() && port.classes.set.empty();
-  case config::PortKind::af_xdp:
+  case config::PortKind::pcap:
+    return port.has_queue_files() && !port.has_edge() && port.classes.set.empty();
   case config::PortKind::af_packet:
-  case config::PortKind::memif:
-  case config::PortKind::pcap: break;
+  case config::PortKind::memif: break;
   }
   return false;
 }
 
-/// The number of transmit queues requested from a port's device.
+/// The number of transmit queues requested from a port's device, and of receive queues if frames
+/// can be steered to them.
 inline std::uint16_t wanted_senders(const config::Port& port, std::uint32_t workers,
                                     std::size_t switches) {
   return static_cast<std::uint16_t>(

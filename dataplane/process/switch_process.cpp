@@ -58,6 +58,16 @@ const config::Config& admissible(const config::Config& configuration) {
   return configuration;
 }
 
+/// Workers with cores of their own have one each (config/validate.cpp).
+void warn_of_too_few_cores(const config::Process& process) {
+  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+  if (process.cores.empty() && online > 0 && process.workers > static_cast<unsigned long>(online)) {
+    spdlog::warn("{} workers share {} core{}, and two of them on one core starve each other: make "
+                 "`workers` {}",
+                 process.workers, online, online == 1 ? "" : "s", online);
+  }
+}
+
 std::string counted(std::size_t n, std::string_view noun, std::string_view plural) {
   return fmt::format("{} {}", n, n == 1 ? noun : plural);
 }
@@ -72,6 +82,7 @@ SwitchProcess::SwitchProcess(config::Parsed parsed, const service::Options& opti
       link_events_(context_, port::open_link_events().release()),
       inspector_(parsed_.config, workers_, monitor_, agents_, eal_, [this] { return reload(); }) {
   link_events_.non_blocking(true);
+  warn_of_too_few_cores(parsed_.config.process);
   workers_.start();
   agents_.start(workers_);
   socket_file_.emplace(parsed_.config.process.control_socket);
@@ -161,6 +172,7 @@ asio::awaitable<void> SwitchProcess::watch_ports() {
     co_await monitor_timer_.async_wait(as_result);
     if (!stopping_) {
       look_at_ports();
+      workers_.balance();
     }
   }
 }

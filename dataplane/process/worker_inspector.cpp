@@ -3,6 +3,7 @@
 #include "dataplane/config/schema.hpp"
 #include "dataplane/core/explain.hpp"
 #include "dataplane/egress/trimming.hpp"
+#include "dataplane/placement/placement.hpp"
 #include "dataplane/process/worker_capture.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "lib/service/version.hpp"
@@ -139,6 +140,15 @@ PortReport WorkerInspector::port_report(std::size_t switch_index, PortNumber por
     report.lldp_counts = station->counters(port);
   }
   report.worker = static_cast<std::uint32_t>(workers_.worker_of(switch_index, port));
+  if (workers_.placement(switch_index) != nullptr) {
+    report.steering = name_of(device.steering());
+    report.steering_why = device.why_handed_over();
+    if (!device.steered() && report.steering_why.empty()) {
+      report.steering_why = fmt::format("ports of kind {} have one worker", report.kind);
+    }
+  } else if (workers_.worker_count() > 1) {
+    report.steering_why = device.why_handed_over();
+  }
   report.nid = plan.tables->port(port).nid;
   report.counts = core::sum(
       workers_.counters(switch_index), [&](const core::Counters& c) -> auto& {
@@ -200,6 +210,9 @@ std::vector<TreeReport> WorkerInspector::trees(const std::string& switch_name) {
       report.children = port_names(s, entry.children);
       report.slots = plan.tables->slot_place(TreeNumber{number}).demand();
       report.in_switch_results = entry.in_switch;
+      if (const placement::Placement* const placed = workers_.placement(s)) {
+        report.worker = static_cast<std::uint32_t>(placed->worker_of(report.tree));
+      }
       report.timer_us =
           core::EngineTimers::ns_from_units(plan.settings.timers.units[entry.timer]) / 1000;
       report.counts = core::sum(
@@ -269,6 +282,11 @@ std::vector<WorkerReport> WorkerInspector::workers() {
     if (i < configuration_.process.cores.size()) {
       report.core = configuration_.process.cores[i];
     }
+    const placement::Node node = eal_.node_of_worker(i);
+    if (node != placement::any_node) {
+      report.node = node;
+    }
+    report.pool = static_cast<std::uint32_t>(placement::pool_of(eal_.plan().pools, node));
     report.busy_share =
         elapsed == 0
             ? 0
@@ -278,6 +296,12 @@ std::vector<WorkerReport> WorkerInspector::workers() {
     report.counts = core::read(statistics);
   }
   for (std::size_t s = 0; s < workers_.switch_count(); ++s) {
+    if (const placement::Placement* const placed = workers_.placement(s)) {
+      for (std::uint16_t t = 0; t < max_trees; ++t) {
+        std::optional<std::uint64_t>& trees = reports[placed->worker_of(TreeNumber{t})].trees;
+        trees = trees.value_or(0) + (workers_.plan(s).tables->tree(TreeNumber{t}).valid ? 1 : 0);
+      }
+    }
     PortSet::first(workers_.plan(s).ports.size()).for_each([&](PortNumber port) {
       reports[workers_.worker_of(s, port)].ports.push_back(
           fmt::format("{}/{}", workers_.plan(s).name, port_name(s, port)));
@@ -381,10 +405,8 @@ ExplainReport WorkerInspector::explain(const std::string& switch_name, const std
   const PortNumber in = port_of(s, port);
   std::vector<std::byte> bytes(frame.begin(), frame.end());
   const core::FrameView view{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
-  PortNumber engine = in;
-  workers_.with_core(s, in, [&](const core::SwitchCore& c) { engine = c.engine_port(in, view); });
   core::Explanation explanation;
-  workers_.with_core(s, engine,
+  workers_.with_core(s, workers_.worker_for(s, in, view),
                      [&](const core::SwitchCore& c) { explanation = core::explain(c, in, view); });
   ExplainReport report;
   const core::Decision& decision = explanation.decision;

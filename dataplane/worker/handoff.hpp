@@ -1,10 +1,10 @@
 // Frames that cross from one worker to another, in bursts, on one ring per ordered pair of workers:
 // single producer, single consumer, no lock.
 //
-// A frame crosses for one of two reasons: its engine belongs to the other worker (`process`), or
-// its egress port does (`transmit`). Contributions to one reduction cross together, combined
-// (`subtotal`, core/subtotal.hpp). Frames that do not fit are dropped, and counted as
-// `handoff_full` by the sending worker.
+// A frame crosses for one of two reasons: it belongs to the other worker (`process`), or its egress
+// port does (`transmit`). Where engines are at ports, contributions to one reduction cross
+// together, combined (`subtotal`, core/subtotal.hpp). Frames that do not fit are dropped, and
+// counted as `handoff_full` by the sending worker.
 //
 // Cache lines. No line is written by two workers, except for a ring's own two indices and the lines
 // of its items, which is how they cross: everything here begins at a line of its own, and boost
@@ -157,8 +157,9 @@ void give_back(const Handoff& item);
 /// State shared by the workers of a group, besides the published tables.
 struct WorkerShared {
   WorkerShared(std::size_t workers, std::size_t switches)
-      : worker_count(workers), phases(workers), accounts(switches), ports_up(switches),
-        links_failed(switches), stuck(switches) {
+      : worker_count(workers), phases(workers),
+        counters(switches, std::vector<const core::Counters*>(workers)), accounts(switches),
+        ports_up(switches), links_failed(switches), stuck(switches) {
     for (auto& ports : ports_up) {
       ports.store(PortSet::first(max_ports).bits(), std::memory_order_relaxed);
     }
@@ -190,6 +191,8 @@ struct WorkerShared {
   port::WakeUp wake_up;
   /// Progress of each worker's shutdown; see Worker::drain.
   std::vector<Phase> phases;
+  /// By switch and worker; null: that worker has no part of the switch. Written before workers run.
+  std::vector<std::vector<const core::Counters*>> counters;
   /// By switch and worker: the occupancy of lossless classes in that worker's queues. A worker
   /// writes its own; a port's owner reads all of them to find what its senders must pause. Empty if
   /// no class of the switch is lossless.

@@ -58,7 +58,9 @@ void PortMonitor::look_at(std::size_t switch_index, PortNumber port) {
       ++history.went_away;
       spdlog::warn("switch {}: port {} is away: its {} {} {}", name, device.name(),
                    what_is_under(device), device.configuration().device(),
-                   device.was_removed() ? "was removed" : "does not exist any more");
+                   !device.was_removed() ? "does not exist any more"
+                   : device.was_reset()  ? "was reset"
+                                         : "was removed");
       break;
     }
   }

@@ -27,14 +27,14 @@ std::shared_ptr<const core::Tables> without_trees(const core::Tables& tables) {
 
 } // namespace
 
-Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, PortSet own_ports,
+Worker::Part::Part(std::size_t index, const core::SwitchSettings& settings, PortSet engine_ports,
                    rte_mempool* pool)
-    : switch_index(index), core(settings, own_ports), emission(pool), owned(own_ports) {}
+    : switch_index(index), core(settings, engine_ports), emission(pool) {}
 
 Worker::Worker(std::size_t index, const config::Process& process, const TscClock& clock,
                TablePublisher& publisher, WorkerShared& shared, rte_mempool* pool)
     : index_(index), clock_(clock), publisher_(publisher), shared_(shared), pool_(pool),
-      backoff_(process), staged_(shared.worker_count) {}
+      backoff_(process), staged_(shared.worker_count), unread_(shared.worker_count) {}
 
 Worker::~Worker() {
   // Frames that another worker handed over after this one had ended.
@@ -46,21 +46,30 @@ Worker::~Worker() {
 }
 
 void Worker::add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
-                        const std::vector<std::size_t>& owners, PortSet tagged) {
+                        const std::vector<std::size_t>& owners, PortSet tagged,
+                        const placement::Placement* placement) {
   PortSet owned;
   for (std::size_t port = 0; port < owners.size(); ++port) {
     if (owners[port] == index_) {
       owned.insert(PortNumber{static_cast<std::uint8_t>(port)});
     }
   }
-  auto part = std::make_unique<Part>(switch_index, settings, owned, pool_);
+  auto part = std::make_unique<Part>(
+      switch_index, settings, placement != nullptr ? PortSet::first(max_ports) : owned, pool_);
+  part->owned = owned;
   part->tagged = tagged;
-  part->whole = static_cast<std::size_t>(owned.size()) == owners.size();
-  if (!part->whole) {
-    part->subtotals = std::make_unique<core::SubtotalTable>();
-  }
   std::ranges::transform(owners, part->owner.begin(),
                          [](std::size_t w) { return static_cast<std::uint8_t>(w); });
+  part->placed = placement != nullptr;
+  if (part->placed) {
+    part->core.owners() = {
+        .trees = *placement, .ports = part->owner, .self = static_cast<std::uint8_t>(index_)};
+  }
+  part->decides_all = part->placed || static_cast<std::size_t>(owned.size()) == owners.size();
+  if (!part->decides_all) {
+    part->subtotals = std::make_unique<core::SubtotalTable>();
+  }
+  shared_.counters[switch_index][index_] = &part->core.counters();
   part_by_switch_.resize(std::max(part_by_switch_.size(), switch_index + 1));
   part_by_switch_[switch_index] = part.get();
   parts_.push_back(std::move(part));
@@ -89,6 +98,15 @@ void Worker::add_port(std::size_t switch_index, PortNumber number, port::PortDev
   inputs_.push_back(
       {&device, &part, number, nullptr, output.has_edge() ? &output : nullptr, !device.is_open()});
   lively_ = inputs_.size();
+  if (part.placed && device.steered()) {
+    part.polled_elsewhere.insert(number);
+  }
+}
+
+void Worker::add_input(std::size_t switch_index, PortNumber number, port::PortDevice& device) {
+  inputs_.push_back({&device, part_by_switch_.at(switch_index), number, nullptr, nullptr,
+                     !device.is_open(), Queues::none});
+  lively_ = inputs_.size();
 }
 
 void Worker::add_output(std::size_t switch_index, PortNumber number, port::PortDevice& device) {
@@ -104,16 +122,46 @@ void Worker::send_directly(std::size_t switch_index, PortNumber number, bool dir
   part->senders[number.value] = directly ? part->outputs[number.value].get() : nullptr;
 }
 
+void Worker::poll_directly(std::size_t switch_index, PortNumber number, bool directly) {
+  Part* const part = part_of(switch_index);
+  for (Input& input : inputs_) {
+    if (input.part == part && input.number == number) {
+      input.queues = directly                       ? Queues::own
+                     : part->owned.contains(number) ? Queues::all
+                                                    : Queues::none;
+    }
+  }
+}
+
+core::EngineState Worker::give_out(std::size_t switch_index, placement::Bucket bucket,
+                                   std::size_t to) {
+  Part& part = *part_of(switch_index);
+  std::vector<TreeNumber> trees;
+  for (std::size_t t = bucket.value; t < max_trees; t += placement::bucket_count) {
+    trees.emplace_back(static_cast<std::uint16_t>(t));
+  }
+  core::EngineState state = part.core.give_out(trees);
+  part.core.owners().trees.set(bucket, to);
+  return state;
+}
+
+void Worker::take_in(std::size_t switch_index, placement::Bucket bucket,
+                     const core::EngineState& state) {
+  Part& part = *part_of(switch_index);
+  part.core.take_in(state);
+  part.core.owners().trees.set(bucket, index_);
+}
+
 void Worker::run() {
   // Sleeps as short as requested, instead of the kernel's 50 us of slack.
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   publisher_.enter(index_);
   iteration_began_ = TscClock::cycles();
   now_ = clock_.at(iteration_began_);
+  mailbox_.open(); // before anything that a task may change, too
   for (auto& part : parts_) {
     adopt_published(*part);
   }
-  mailbox_.open();
   while (!shared_.stop.load(std::memory_order_relaxed)) {
     back_off(iterate(true));
   }

@@ -5,18 +5,20 @@
 // of it, except for counters (any thread reads them), the hand-off rings, the rings to and from the
 // control thread, and the mailbox.
 //
-//   port --> [edge] --> [impairment] --> engine here? --> core --> output port --> port
-//                                          | no           ^   | port of another worker
-//                                          v              |   v
-//                                     hand-off ring ------    hand-off ring
+//   port --> [edge] --> [impairment] --> this worker's? --> core --> output port --> port
+//                                          | no             ^   | port of another worker
+//                                          v                |   v
+//                                     hand-off ring --------    hand-off ring
 //
 // One iteration: report a quiescent state to RCU, adopt new tables, answer the mailbox, take a
 // burst of each port, take what other workers and the control thread handed over, expire timers,
 // send what was collected and what waits, and sleep if there was no work (idle_backoff.hpp).
 //
-// A worker that runs a whole switch never calls `engine_port` and hands nothing over. Others
-// combine the contributions of an iteration for an engine elsewhere, and hand the result over
-// (subtotal.hpp).
+// A worker that runs a whole switch hands nothing over. Where ports bring the frames of a tree to
+// its worker (port_device.hpp), each worker polls a receive queue of its own of each such port, and
+// what came elsewhere nevertheless is handed over (dataplane/placement/frame_owner.hpp). Where no
+// port does, engines are at ports (core/engine_home.hpp): then workers combine the contributions of
+// an iteration for an engine elsewhere, and hand the result over (subtotal.hpp).
 //
 // Shared buffers. A buffer with several references (a multicast that came through a ring link of
 // this process) is only read while it travels down; before it goes up a tree, where the core may
@@ -27,7 +29,7 @@
 // one goes down or comes back. They do not keep an otherwise idle worker awake.
 //
 // Files: worker.cpp (lifetime and loop), worker_frames.cpp (the path of a frame),
-// worker_subtotals.cpp, worker_links.cpp.
+// worker_subtotals.cpp, worker_links.cpp, worker_control_frames.cpp.
 #pragma once
 
 #include "dataplane/config/config.hpp"
@@ -36,6 +38,7 @@
 #include "dataplane/impairment/counters.hpp"
 #include "dataplane/impairment/settings.hpp"
 #include "dataplane/liveness/links.hpp"
+#include "dataplane/placement/placement.hpp"
 #include "dataplane/port/impairment_stage.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/capture.hpp"
@@ -53,6 +56,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -73,9 +77,10 @@ public:
   // Before the thread runs.
 
   /// Adds this worker's part of a switch. `owners`: by port, its worker. `tagged`: ports whose
-  /// frames bring a traffic class.
+  /// frames bring a traffic class. `placement`: of its trees; null: engines are at ports.
   void add_switch(std::size_t switch_index, const core::SwitchSettings& settings,
-                  const std::vector<std::size_t>& owners, PortSet tagged);
+                  const std::vector<std::size_t>& owners, PortSet tagged,
+                  const placement::Placement* placement);
   /// Watches the links of a switch added before, if they have an interval. `guid` and `ethertype`
   /// are the switch's.
   void watch_links(std::size_t switch_index, const liveness::Settings& settings, std::uint64_t guid,
@@ -85,6 +90,9 @@ public:
   /// Adds a port of another worker, with a transmit queue that is this worker's own. It is used
   /// once `send_directly` enables it.
   void add_output(std::size_t switch_index, PortNumber number, port::PortDevice& device);
+  /// Adds a receive queue of another worker's port that is this worker's own. It is polled once
+  /// `poll_directly` enables it.
+  void add_input(std::size_t switch_index, PortNumber number, port::PortDevice& device);
 
   /// The thread's body: polls until `WorkerShared::stop`, then drains and returns.
   void run();
@@ -112,6 +120,23 @@ public:
   /// Whether frames leave by this worker's own queue of a port that `add_output` added, or by the
   /// port's worker. No effect for other ports.
   void send_directly(std::size_t switch_index, PortNumber number, bool directly);
+  /// For a port with a receive queue for each worker: whether this worker polls its own, or the
+  /// port's worker polls all of them. No effect for other ports.
+  void poll_directly(std::size_t switch_index, PortNumber number, bool directly);
+  // A bucket of trees moves in this order (worker_group_placement.cpp):
+
+  /// By the new worker: whether it leaves what the old one handed over in the ring, for now.
+  void leave_unread(std::size_t from, bool unread) { unread_[from] = unread; }
+  /// By the old worker: gives out the engines. From now on it hands the bucket's frames over.
+  [[nodiscard]] core::EngineState give_out(std::size_t switch_index, placement::Bucket bucket,
+                                           std::size_t to);
+  /// By the new worker. From now on the bucket's frames are processed here.
+  void take_in(std::size_t switch_index, placement::Bucket bucket, const core::EngineState& state);
+  /// By all others.
+  void place(std::size_t switch_index, placement::Bucket bucket, std::size_t to) {
+    part_of(switch_index)->core.owners().trees.set(bucket, to);
+  }
+
   /// Requires that the port is here. 0: unknown.
   void set_link_speed(std::size_t switch_index, PortNumber number, std::uint32_t mbps) {
     part_of(switch_index)->outputs[number.value]->set_link_speed(mbps);
@@ -135,6 +160,14 @@ public:
   // Any thread.
 
   [[nodiscard]] const WorkerStatistics& statistics() const { return statistics_; }
+  /// Work of a bucket's frames, and of all others, in lines of 64 bytes: a sample. Requires a
+  /// switch whose trees are placed.
+  [[nodiscard]] std::uint64_t work_of(std::size_t switch_index, placement::Bucket bucket) const {
+    return part_by_switch_[switch_index]->work[bucket.value].read();
+  }
+  [[nodiscard]] std::uint64_t other_work(std::size_t switch_index) const {
+    return part_by_switch_[switch_index]->other_work.read();
+  }
   /// Null if no port of this switch is here.
   [[nodiscard]] const core::Counters* counters(std::size_t switch_index) const;
   /// This worker's own queues of a port; null if it has none.
@@ -171,7 +204,8 @@ private:
   };
   /// This worker's part of one switch.
   struct alignas(line_bytes) Part {
-    Part(std::size_t index, const core::SwitchSettings& settings, PortSet own_ports,
+    /// `engine_ports`: those whose trees' engines may be here.
+    Part(std::size_t index, const core::SwitchSettings& settings, PortSet engine_ports,
          rte_mempool* pool);
     std::size_t switch_index;
     core::SwitchCore core;
@@ -181,9 +215,17 @@ private:
     std::uint64_t stuck_changes = 0;                           ///< last value given to the core
     PortSet carriers;                                          ///< last state given to `links`
     PortSet owned;                                             ///< ports that are here
-    std::unique_ptr<liveness::Links> links;                    ///< null: unwatched
-    std::uint16_t ethertype = wire::default_ethertype;         ///< of the link hellos
-    bool whole = true;                                         ///< all ports are here
+    bool placed = false; ///< trees are on workers, as the core knows; otherwise engines at ports
+    std::array<core::Counter, placement::bucket_count> work{}; ///< by bucket, sampled
+    core::Counter other_work;                                  ///< of frames without a bucket
+    std::uint32_t bursts = 0;                                  ///< so far, to sample one in many
+    PortSet polled_elsewhere; ///< ports that are here, of which other workers have queues
+    /// By port: frames that other workers had received at the last check of the links.
+    std::array<std::uint64_t, max_ports> received_elsewhere{};
+    std::unique_ptr<liveness::Links> links;            ///< null: unwatched
+    std::uint16_t ethertype = wire::default_ethertype; ///< of the link hellos
+    /// The core decides about every frame that comes: all ports are here, or trees are placed.
+    bool decides_all = true;
     std::array<std::uint8_t, max_ports> owner{};
     /// For ports that are here, and for others with a transmit queue here; null: neither.
     std::array<std::unique_ptr<OutputPort>, max_ports> outputs;
@@ -201,6 +243,8 @@ private:
     std::vector<std::array<impairment::Counters, 2>> impairment_counters =
         std::vector<std::array<impairment::Counters, 2>>(max_ports);
   };
+  /// Which of a port's receive queues a worker polls.
+  enum class Queues : std::uint8_t { all, own, none };
   struct Input {
     port::PortDevice* device;
     Part* part;
@@ -208,6 +252,7 @@ private:
     std::unique_ptr<port::ImpairmentStage> impairment; ///< may be null
     OutputPort* edge;                                  ///< the port's own output, if it has an edge
     bool paused = false;
+    Queues queues = Queues::all;
     std::uint8_t empty_polls = 0; ///< consecutive ones, up to `quiet_after`
   };
   /// A port with this many empty polls is quiet: while others are busy it is polled less often ...
@@ -267,6 +312,7 @@ private:
   class Results;
 
   OutputPort& make_output(Part& part, PortNumber number, port::PortDevice& device);
+  void see_frames_elsewhere(Part& part);
 
   // Lifetime and loop.
   bool iterate(bool receiving);
@@ -317,6 +363,8 @@ private:
   void send_emitted(Part& part, core::Event event);
   void hand_over(std::size_t to, const Handoff& item);
   void drop_handoff(std::size_t to, const Handoff& item);
+  void sample_work(Part& part, std::span<const core::FrameView> views,
+                   std::span<const core::Decision> decisions);
   std::uint16_t keep_own(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count,
                          Seen& seen);
   void cross(Part& part, PortNumber in, rte_mbuf* frame, const core::FrameView& view,
@@ -352,6 +400,7 @@ private:
   std::size_t lively_ = 0;                      ///< how many of them are not quiet
   std::size_t next_quiet_ = 0;                  ///< index of the next one to poll
   std::vector<Staged> staged_;                  ///< by worker
+  std::vector<bool> unread_;                    ///< by worker: its ring is left alone for now
   std::array<Handoff, burst> taken_;            ///< items that `take_handoffs` processes
   std::array<rte_mbuf*, burst> result_buffers_; ///< for results of subtotals
   std::size_t result_buffer_count_ = 0;

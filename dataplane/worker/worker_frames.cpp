@@ -2,6 +2,7 @@
 #include "dataplane/worker/worker.hpp"
 
 #include "dataplane/core/dispatch.hpp"
+#include "dataplane/placement/frame_owner.hpp"
 #include "dataplane/port/mbuf_ownership.hpp"
 #include "dataplane/worker/private_frames.hpp"
 #include "tributary/wire/link_hello.hpp"
@@ -90,11 +91,14 @@ bool Worker::receive() {
 }
 
 bool Worker::receive_from(Input& input) {
-  if (input.paused) [[unlikely]] {
+  if (input.paused || input.queues == Queues::none) [[unlikely]] {
     return false;
   }
   std::array<rte_mbuf*, burst> frames;
-  std::uint16_t count = input.device->receive(frames.data(), burst);
+  std::uint16_t count =
+      input.queues == Queues::own
+          ? input.device->receive_from(static_cast<std::uint16_t>(index_), frames.data(), burst)
+          : input.device->receive(frames.data(), burst);
   const bool received = count != 0;
   if (received) {
     input.empty_polls = 0;
@@ -111,7 +115,7 @@ bool Worker::receive_from(Input& input) {
     if (tap_ != nullptr) [[unlikely]] {
       tap(*input.part, input.number, Direction::received, frames.data(), count);
     }
-    if (input.edge == nullptr && !input.impairment && input.part->whole) [[likely]] {
+    if (input.edge == nullptr && !input.impairment && input.part->decides_all) [[likely]] {
       // As in `steer`, except that the frames have been examined.
       if (input.part->links) {
         input.part->links->frames_came(input.number);
@@ -163,12 +167,12 @@ bool Worker::deliver_due(Input& input, TimeNs until) {
   return delivered;
 }
 
-/// Hands each frame to the worker that has its engine, and processes those that stay.
+/// Hands each frame of another worker over, and processes those that stay.
 void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t count, Seen&& seen) {
   if (part.links) {
     part.links->frames_came(in);
   }
-  if (part.whole) [[likely]] {
+  if (part.decides_all) [[likely]] {
     process_seen(part, in, frames, count, std::move(seen));
     return;
   }
@@ -180,6 +184,23 @@ void Worker::steer(Part& part, PortNumber in, rte_mbuf** frames, std::uint16_t c
     process_seen(part, in, frames, kept, std::move(seen));
   } else {
     process(part, in, frames, kept);
+  }
+}
+
+/// For placement::Balancer. A burst in many is enough to compare buckets.
+[[gnu::noinline]] void Worker::sample_work(Part& part, std::span<const core::FrameView> views,
+                                           std::span<const core::Decision> decisions) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const core::FrameView& view = views[i];
+    if (decisions[i].action == core::Action::hand_over) {
+      continue;
+    }
+    const std::uint64_t lines = (view.length + line_bytes - 1) / line_bytes;
+    const wire::FabricAddress dfa = view.length < placement::addressed_frame_bytes
+                                        ? wire::FabricAddress{}
+                                        : wire::dfa_of(view.data + wire::ethernet_header_bytes);
+    (dfa.is_multicast() ? part.work[placement::bucket_of(dfa.tree()).value] : part.other_work)
+        .add(lines);
   }
 }
 
@@ -213,6 +234,16 @@ public:
                     [length](rte_mbuf* frame) { set_length(frame, length); });
     return send_run(first, count, std::uint64_t{length} * count, port, traffic_class);
   }
+  std::size_t hand_over(std::size_t first, std::size_t count, std::size_t to) {
+    for (std::size_t i = first; i != first + count; ++i) {
+      worker_.hand_over(to, {.frame = frames_[i],
+                             .switch_index = static_cast<std::uint8_t>(part_.switch_index),
+                             .port = in_,
+                             .purpose = HandoffPurpose::process,
+                             .leaving = {}});
+    }
+    return count;
+  }
   bool replicate(std::size_t first, std::size_t count, PortSet ports, std::uint8_t traffic_class) {
     worker_.replicate(part_, in_, frames_ + first, static_cast<std::uint16_t>(count),
                       bytes_of_run(count), ports, TrafficClass{traffic_class});
@@ -227,10 +258,15 @@ public:
       return true;
     }
     rte_mbuf_refcnt_update(frames_[i], static_cast<std::int16_t>(ports.size() - 1));
-    ports.for_each([&](PortNumber port) {
+    const auto send_by = [&](PortNumber port) {
       worker_.send(part_, frames_ + i, 1, length, port, TrafficClass{traffic_class},
                    {in_, TrafficClass{seen_.views[i].traffic_class}});
-    });
+    };
+    if (ports.contains(root)) { // first, for when it is one frame more than is collected
+      send_by(root);
+      ports.erase(root);
+    }
+    ports.for_each(send_by);
     return true;
   }
   void free_released() {
@@ -336,6 +372,10 @@ void Worker::process_seen(Part& part, PortNumber in, rte_mbuf** frames, std::uin
     trace_burst(part, in, seen, outcome.notable);
   }
 
+  constexpr std::uint32_t one_in = 16;
+  if (part.placed && ++part.bursts % one_in == 0) [[unlikely]] {
+    sample_work(part, seen.views.first(ready), seen.ready_decisions());
+  }
   Performing performing(*this, part, in, frames, seen);
   core::dispatch(seen.ready_decisions(), performing, outcome.others);
   performing.free_released();
@@ -458,7 +498,7 @@ bool Worker::take_handoffs() {
   std::array<Handoff, burst>& items = taken_;
   std::array<rte_mbuf*, burst> frames;
   for (std::size_t from = 0; from < shared_.worker_count; ++from) {
-    if (from == index_) {
+    if (from == index_ || unread_[from]) [[unlikely]] {
       continue;
     }
     take_back(from);

@@ -75,6 +75,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
                          std::vector<SwitchPlan> switches)
     : process_(process), eal_(eal), switches_(std::move(switches)),
       publisher_(process.workers, tables_of(switches_)),
+      measured_(switches_.size(), Measured(process.workers)), busy_cycles_(process.workers),
       shared_(process.workers, switches_.size()) {
   distribute();
   for (std::size_t s = 0; s < switches_.size(); ++s) {
@@ -86,20 +87,26 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
   }
   for (std::size_t index = 0; index < process_.workers; ++index) {
     auto worker =
-        std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, eal_.pool());
+        std::make_unique<Worker>(index, process_, clock_, publisher_, shared_, pool_of(index));
     for (std::size_t s = 0; s < switches_.size(); ++s) {
-      if (std::ranges::find(owners_[s], index) == owners_[s].end()) {
+      if (placement(s) == nullptr && std::ranges::find(owners_[s], index) == owners_[s].end()) {
         continue;
       }
-      worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]));
+      worker->add_switch(s, switches_[s].settings, owners_[s], tagged_ports(switches_[s]),
+                         placement(s));
       worker->watch_links(s, switches_[s].links, switches_[s].guid, switches_[s].ethertype);
       for (std::size_t port = 0; port < owners_[s].size(); ++port) {
+        const PortNumber number{static_cast<std::uint8_t>(port)};
+        port::PortDevice& device = *switches_[s].ports[port];
         if (owners_[s][port] == index) {
-          worker->add_port(s, PortNumber{static_cast<std::uint8_t>(port)},
-                           *switches_[s].ports[port]);
-        } else if (switches_[s].ports[port]->transmit_queues() >= process_.workers) {
-          worker->add_output(s, PortNumber{static_cast<std::uint8_t>(port)},
-                             *switches_[s].ports[port]);
+          worker->add_port(s, number, device);
+          continue;
+        }
+        if (device.transmit_queues() >= process_.workers) {
+          worker->add_output(s, number, device);
+        }
+        if (placement(s) != nullptr && device.steered()) {
+          worker->add_input(s, number, device);
         }
       }
     }
@@ -111,6 +118,7 @@ WorkerGroup::WorkerGroup(const config::Process& process, port::Eal& eal,
       const config::Port& wanted = switches_[s].ports[port]->configuration();
       const PortNumber number{static_cast<std::uint8_t>(port)};
       send_directly(s, number, true);
+      poll_directly(s, number, true);
       impair(s, number, impairment::Direction::received, wanted.impaired_received);
       impair(s, number, impairment::Direction::sent, wanted.impaired_sent);
     }
@@ -125,12 +133,27 @@ WorkerGroup::~WorkerGroup() {
 void WorkerGroup::distribute() {
   const std::size_t count = process_.workers;
   const bool whole_switches = port::runs_whole_switches(process_.workers, switches_.size());
-  std::size_t dealt = 0;
+  placement::Nodes nodes;
+  for (std::size_t index = 0; index < count; ++index) {
+    nodes.workers.push_back(node_of(index));
+  }
+  for (const SwitchPlan& plan : switches_) {
+    std::ranges::transform(plan.ports, std::back_inserter(nodes.ports), &port::PortDevice::node);
+  }
+  const std::vector<std::size_t> dealt = placement::deal_out(nodes);
+  std::size_t next = 0;
   for (std::size_t s = 0; s < switches_.size(); ++s) {
     auto& owners = owners_.emplace_back();
     for (std::size_t port = 0; port < switches_[s].ports.size(); ++port) {
-      owners.push_back((whole_switches ? s : dealt++) % count);
+      owners.push_back(whole_switches ? s % count : dealt[next++]);
     }
+    const bool steered =
+        switches_[s].placed || std::ranges::any_of(switches_[s].ports, &port::PortDevice::steered);
+    const bool counts_by_port =
+        switches_[s].settings.descriptors_per_engine < reduction_keys; // engine_home.hpp
+    balancers_.push_back(steered && !whole_switches && !counts_by_port
+                             ? std::make_unique<placement::Balancer>(count)
+                             : nullptr);
   }
 }
 

@@ -12,12 +12,17 @@
 //                                                     partial results, flushes, ends the threads
 //
 // Ports and workers. With at least as many switches as workers, each switch runs on one worker
-// alone, and nothing is handed over. With fewer, the ports of all switches are assigned round
-// robin, and frames cross between workers as worker.hpp describes.
+// alone, and nothing is handed over. With fewer, the ports of all switches are assigned in turn, to
+// workers at their NUMA node where there are any (dataplane/placement/nodes.hpp). If any port of a
+// switch brings the frames of trees to their workers, its trees are placed on all workers
+// (dataplane/placement); a port that does not has one worker, which hands over. If none does, or
+// the number of descriptors is limited, engines are at ports.
 #pragma once
 
 #include "dataplane/config/config.hpp"
 #include "dataplane/core/switch_core.hpp"
+#include "dataplane/placement/nodes.hpp"
+#include "dataplane/placement/placement.hpp"
 #include "dataplane/port/eal.hpp"
 #include "dataplane/port/port_device.hpp"
 #include "dataplane/worker/capture.hpp"
@@ -46,6 +51,7 @@ struct SwitchPlan {
   std::uint64_t guid = 0;               ///< of the switch, in link hellos
   std::uint16_t ethertype = wire::default_ethertype;
   std::shared_ptr<const core::Tables> tables;
+  bool placed = false; ///< trees are placed on workers even if no port is steered
 };
 
 class WorkerGroup {
@@ -66,12 +72,32 @@ public:
   void join();
 
   [[nodiscard]] std::size_t worker_count() const { return workers_.size(); }
+  /// The NUMA node that a worker is pinned to, as far as known; the pool of its emissions.
+  [[nodiscard]] placement::Node node_of(std::size_t worker) const {
+    return eal_.node_of_worker(worker);
+  }
+  [[nodiscard]] rte_mempool* pool_of(std::size_t worker) const {
+    return eal_.pool(node_of(worker));
+  }
   [[nodiscard]] std::size_t switch_count() const { return switches_.size(); }
   [[nodiscard]] const SwitchPlan& plan(std::size_t switch_index) const {
     return switches_[switch_index];
   }
-  /// The worker that polls this port.
+  /// The worker that has this port: it watches its link, and polls it, mostly alone.
   [[nodiscard]] std::size_t worker_of(std::size_t switch_index, PortNumber port) const;
+  /// The worker that processes such a frame. Waits for a worker.
+  [[nodiscard]] std::size_t worker_for(std::size_t switch_index, PortNumber in,
+                                       const core::FrameView& frame);
+  /// Where the trees of a switch are; null: engines are at ports.
+  [[nodiscard]] const placement::Placement* placement(std::size_t switch_index) const {
+    return balancers_[switch_index] ? &balancers_[switch_index]->placement() : nullptr;
+  }
+  /// Moves a bucket of trees of a switch that has a placement, while frames flow. Waits for the
+  /// workers.
+  void move(std::size_t switch_index, const placement::Move& move);
+  /// Moves trees from busy workers to idle ones, by the rules of placement::Balancer. Call it
+  /// often; it acts once a second.
+  void balance();
 
   /// Every frame that a worker processes after this returns uses the new snapshots. Waits for the
   /// workers once for all publications.
@@ -98,10 +124,10 @@ public:
       worker->call([&] { worker->visit_descriptors(switch_index, f); });
     }
   }
-  /// Calls `f(const core::SwitchCore&)` on the worker that owns a port, between two bursts, while
-  /// the caller waits.
-  template <typename F> void with_core(std::size_t switch_index, PortNumber port, F&& f) {
-    Worker& worker = *workers_[worker_of(switch_index, port)];
+  /// Calls `f(const core::SwitchCore&)` on a worker that has a part of the switch, between two
+  /// bursts, while the caller waits.
+  template <typename F> void with_core(std::size_t switch_index, std::size_t index, F&& f) {
+    Worker& worker = *workers_[index];
     worker.call([&] { f(worker.switch_core(switch_index)); });
   }
   /// Frames that would leave by a port that is down are dropped, and counted as `port_down`.
@@ -186,6 +212,8 @@ public:
 private:
   void distribute();
   void send_directly(std::size_t switch_index, PortNumber port, bool directly);
+  void poll_directly(std::size_t switch_index, PortNumber port, bool directly);
+  [[nodiscard]] placement::Load load_of(std::size_t switch_index, const std::vector<double>& busy);
   void learn_speed(std::size_t switch_index, PortNumber port);
   void run(std::size_t index);
 
@@ -195,6 +223,18 @@ private:
   std::vector<SwitchPlan> switches_;
   TablePublisher publisher_;
   std::vector<std::vector<std::size_t>> owners_; ///< [switch][port] -> worker
+  /// By switch; null: engines are at ports.
+  std::vector<std::unique_ptr<placement::Balancer>> balancers_;
+  /// Counts of a switch up to the last call of `balance`.
+  struct Measured {
+    explicit Measured(std::size_t workers) : others(workers) {}
+    std::array<std::uint64_t, placement::bucket_count> buckets{}; ///< work
+    std::vector<std::uint64_t> others;                            ///< by worker
+  };
+  std::vector<Measured> measured_;         ///< by switch
+  std::vector<std::uint64_t> busy_cycles_; ///< by worker
+  std::uint64_t balanced_cycles_ = 0;
+  TimeNs balanced_{};
   WorkerShared shared_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;

@@ -57,6 +57,8 @@ void WorkerGroup::impair(std::size_t switch_index, PortNumber port, impairment::
   }
   if (direction == impairment::Direction::sent) {
     send_directly(switch_index, port, false); // the owner's impairment sees all frames
+  } else {
+    poll_directly(switch_index, port, false);
   }
   worker.call(
       [&] { stage = worker.exchange_impairment(switch_index, port, direction, std::move(stage)); });
@@ -81,6 +83,8 @@ void WorkerGroup::clear_impairment(std::size_t switch_index, PortNumber port,
   }
   if (direction == impairment::Direction::sent) {
     send_directly(switch_index, port, true);
+  } else {
+    poll_directly(switch_index, port, true);
   }
 }
 

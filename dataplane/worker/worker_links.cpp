@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace tributary::worker {
 
@@ -57,9 +58,25 @@ bool Worker::heard_hello(Part& part, PortNumber in, const core::FrameView& frame
   return of_link;
 }
 
+/// A neighbour whose frames come to other workers is alive, too.
+void Worker::see_frames_elsewhere(Part& part) {
+  part.polled_elsewhere.for_each([&](PortNumber port) {
+    std::uint64_t sum = 0;
+    for (const core::Counters* counters : shared_.counters[part.switch_index]) {
+      if (counters != nullptr && counters != &part.core.counters()) {
+        sum += counters->ports[port.value].rx_frames.read();
+      }
+    }
+    if (std::exchange(part.received_elsewhere[port.value], sum) != sum) {
+      part.links->frames_came(port);
+    }
+  });
+}
+
 /// Polls the links, and sends the hellos that are due.
 void Worker::look_after_links(Part& part) {
   if (now_ >= part.links->next_deadline()) {
+    see_frames_elsewhere(part);
     part.links->poll(now_);
     if (!shared_.leaving.load(std::memory_order_relaxed)) {
       part.links->take_hellos(now_, [&](PortNumber port, const wire::LinkHello& hello) {

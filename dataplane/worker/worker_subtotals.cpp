@@ -23,24 +23,6 @@ rte_mbuf* frame_of(const core::Subtotal& subtotal, std::size_t i) {
   return static_cast<rte_mbuf*>(subtotal.frame(i));
 }
 
-/// Fetches both lines of each contribution.
-void fetch(std::span<const core::FrameView> views) {
-  const auto both = [](const core::FrameView& view) {
-    rte_prefetch0(view.data);
-    rte_prefetch0(view.data + line_bytes);
-  };
-  std::size_t i = 0;
-  for (; i + 4 <= views.size(); i += 4) { // unrolled, otherwise half of it would be the loop
-    both(views[i]);
-    both(views[i + 1]);
-    both(views[i + 2]);
-    both(views[i + 3]);
-  }
-  for (; i != views.size(); ++i) {
-    both(views[i]);
-  }
-}
-
 } // namespace
 
 void give_back(const Handoff& item) {

@@ -45,15 +45,19 @@ bool ask(const std::string& name, unsigned long question, ifreq& request) {
 }
 
 template <typename Command> bool ethtool(const std::string& name, Command& command) {
-  auto request = request_for(name);
-  if (!request) {
-    return false;
-  }
-  request->ifr_data = reinterpret_cast<char*>(&command);
-  return ask(name, SIOCETHTOOL, *request);
+  return ask_ethtool(name, &command) == 0;
 }
 
 } // namespace
+
+int ask_ethtool(const std::string& name, void* command) {
+  auto request = request_for(name);
+  if (!request) {
+    return ENODEV;
+  }
+  request->ifr_data = static_cast<char*>(command);
+  return ask(name, SIOCETHTOOL, *request) ? 0 : errno;
+}
 
 InterfaceFacts interface_facts(int socket, const std::string& interface, const std::string& doing) {
   auto request = request_for(interface);

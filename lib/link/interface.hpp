@@ -53,6 +53,9 @@ struct ReceiveQueues {
 /// One of each if the driver does not report it.
 [[nodiscard]] ReceiveQueues interface_receive_queues(const std::string& name);
 
+/// Puts an ethtool command (<linux/ethtool.h>), which the kernel fills in; returns the errno, or 0.
+[[nodiscard]] int ask_ethtool(const std::string& name, void* command);
+
 /// Sets an interface up or down; returns the errno, or 0. Needs CAP_NET_ADMIN. Does not throw.
 [[nodiscard]] int set_interface_up(const std::string& name, bool up);
 

@@ -251,6 +251,12 @@ void Fabric::set_handoff_frames(SwitchIndex s, std::size_t frames) {
   switches_[s]->set_handoff_frames(frames);
 }
 
+void Fabric::move_tree(SwitchIndex s, TreeNumber tree, std::uint64_t step_ns) {
+  const bool begun = switches_[s]->move(tree, step_ns, now());
+  trace(fmt::format("switch {}: tree {} {}", s, tree.value,
+                    begun ? "moves to another worker" : "cannot move now"));
+}
+
 void Fabric::report_ends(LinkIndex link) {
   const bool up = links_[link].up;
   for (const LinkEnd& end : topology_.links()[link].ends) {

@@ -145,6 +145,8 @@ public:
   void set_poll_interval(SwitchIndex s, std::uint32_t worker, std::uint64_t ns);
   /// Capacity of each hand-off ring of the switch.
   void set_handoff_frames(SwitchIndex s, std::size_t frames);
+  /// VirtualSwitch::move, now.
+  void move_tree(SwitchIndex s, TreeNumber tree, std::uint64_t step_ns);
   void crash(SwitchIndex s);
   void restart(SwitchIndex s);
   void silence(SwitchIndex s, std::uint64_t ns);

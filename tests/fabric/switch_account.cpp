@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tributary::fabric {
@@ -37,6 +38,7 @@ bool same(core::Decision d, Action action, core::Event event, PortNumber port, P
   case Action::replicate_result: return d.ports == ports;
   case Action::absorb:
   case Action::deliver: return true;
+  case Action::hand_over: break; // nothing to account for
   }
   return false;
 }
@@ -113,6 +115,31 @@ void SwitchAccount::begin_tables(std::shared_ptr<const core::Tables> tables) {
   std::erase_if(ended_, [&](const auto& entry) { return is_another(entry.first); });
   std::erase_if(counted_, [&](const auto& entry) { return is_another(entry.first); });
   std::erase_if(in_switch_, [&](const auto& entry) { return is_another(entry.first); });
+}
+
+std::unique_ptr<SwitchAccount::Given> SwitchAccount::give_out(std::span<const TreeNumber> trees) {
+  auto given = std::make_unique<Given>();
+  const auto move_those = [&](auto& from, auto& to) {
+    for (auto at = from.begin(); at != from.end();) {
+      const auto next = std::next(at);
+      if (std::ranges::find(trees, tree_of_key(at->first)) != trees.end()) {
+        to.insert(from.extract(at));
+      }
+      at = next;
+    }
+  };
+  move_those(armed_, given->armed);
+  move_those(ended_, given->ended);
+  move_those(counted_, given->counted);
+  move_those(in_switch_, given->in_switch);
+  return given;
+}
+
+void SwitchAccount::take_in(Given& given) {
+  armed_.merge(given.armed);
+  ended_.merge(given.ended);
+  counted_.merge(given.counted);
+  in_switch_.merge(given.in_switch);
 }
 
 void SwitchAccount::end_tables() {

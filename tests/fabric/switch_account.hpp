@@ -39,6 +39,12 @@ public:
   void begin_tables(std::shared_ptr<const core::Tables> tables);
   void end_tables();
 
+  /// What was known of some trees, on its way to another core's account.
+  class Given;
+  /// The core gave out, or took in, the engines of these trees.
+  [[nodiscard]] std::unique_ptr<Given> give_out(std::span<const TreeNumber> trees);
+  void take_in(Given& given);
+
   /// The port whose worker must process this frame.
   [[nodiscard]] PortNumber engine_port(PortNumber in, std::span<const std::byte> frame) const;
   /// `before` is the received frame, `after` the frame to be sent.
@@ -202,6 +208,14 @@ private:
   std::array<Engine, max_ports> engines_{};
   std::map<std::uint16_t, TreeCounts> trees_;
   std::map<std::pair<std::uint8_t, core::DropReason>, std::uint64_t> drops_; ///< by ingress port
+};
+
+class SwitchAccount::Given {
+public:
+  std::map<std::uint32_t, Armed> armed;
+  std::map<std::uint32_t, unsigned> ended;
+  std::map<std::uint32_t, Counted> counted;
+  std::map<std::uint32_t, InSwitch> in_switch;
 };
 
 } // namespace tributary::fabric

@@ -1,6 +1,7 @@
 #include "tests/fabric/virtual_switch.hpp"
 
 #include "dataplane/core/dispatch.hpp"
+#include "dataplane/placement/frame_owner.hpp"
 #include "tests/fabric/describe.hpp"
 #include "tributary/wire/reduction.hpp"
 
@@ -25,18 +26,30 @@ VirtualSwitch::VirtualSwitch(SwitchIndex index, std::size_t port_count,
     const PortNumber port{static_cast<std::uint8_t>(p)};
     workers_[owner_of(port)].ports.insert(port);
     ports_[p].edge = surroundings.link_at(index, port).edge;
+    ports_[p].received.resize(options_.placed && !ports_[p].edge ? workers_.size() : 1);
   }
   start_cores();
 }
 
 void VirtualSwitch::start_cores() {
+  at_nic_ = placement::Placement(workers_.size());
+  moving_.reset();
   for (auto& worker : workers_) {
-    worker.core = std::make_unique<core::SwitchCore>(options_.settings, worker.ports);
+    worker.core = std::make_unique<core::SwitchCore>(
+        options_.settings, options_.placed ? PortSet::first(max_ports) : worker.ports);
     worker.account = std::make_unique<SwitchAccount>(
         options_.settings, [this](const std::string& what) { expect(false, what); });
     worker.ingress = std::make_unique<egress::IngressAccounts>(options_.pause_limits);
     worker.ingress_account = std::make_unique<IngressAccount>(options_.pause_limits);
     worker.rings.assign(workers_.size(), {});
+    worker.unread.assign(workers_.size(), false);
+    if (options_.placed) {
+      placement::Owners& owners = worker.core->owners();
+      owners = {.trees = at_nic_, .self = static_cast<std::uint8_t>(&worker - workers_.data())};
+      for (std::uint8_t p = 0; p < ports_.size(); ++p) {
+        owners.ports[p] = static_cast<std::uint8_t>(owner_of(PortNumber{p}));
+      }
+    }
     worker.up = PortSet::first(max_ports);
     worker.wanted = {};
   }
@@ -87,14 +100,101 @@ void VirtualSwitch::request_poll(std::size_t w, TimeNs at) {
 }
 
 bool VirtualSwitch::receive(PortNumber in, FrameIndex frame, TimeNs now) {
-  if (ports_[in.value].received.size() >= options_.receive_frames) {
+  auto& queues = ports_[in.value].received;
+  const std::size_t number = queues.size() == 1 ? 0 : queue_for(in, frame);
+  if (queues[number].size() >= options_.receive_frames) {
     return false;
   }
   ++accounting_.received;
   ++accounting_.waiting;
-  ports_[in.value].received.push_back(frame);
-  request_poll(owner_of(in), now + options_.poll_delay_ns);
+  queues[number].push_back(frame);
+  request_poll(queues.size() == 1 ? owner_of(in) : number, now + options_.poll_delay_ns);
   return true;
+}
+
+/// Trees by the NIC's rules, all other frames by their source address.
+std::size_t VirtualSwitch::queue_for(PortNumber in, FrameIndex frame) const {
+  constexpr std::size_t last_of_source = 11;
+  const auto bytes = surroundings_.frames()[frame].bytes();
+  const std::size_t by_source =
+      bytes.size() > last_of_source
+          ? std::to_integer<std::size_t>(bytes[last_of_source]) % workers_.size()
+          : owner_of(in);
+  return placement::worker_of(bytes.data(), bytes.size(), at_nic_, by_source, by_source);
+}
+
+bool VirtualSwitch::move(TreeNumber tree, std::uint64_t step_ns, TimeNs now) {
+  const bool adopting = std::ranges::any_of(
+      workers_, [](const Worker& worker) { return worker.next_tables != nullptr; });
+  if (moving_ || adopting || !answers()) {
+    return false;
+  }
+  const placement::Bucket bucket = placement::bucket_of(tree);
+  const std::size_t from = at_nic_.worker_of(bucket);
+  moving_ =
+      Moving{.move = {bucket, from, (from + 1) % workers_.size()}, .step_ns = step_ns, .due = now};
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (w != moving_->move.from && w != moving_->move.to) {
+      moving_->others.push_back(w);
+    }
+  }
+  request_poll(mover(), now);
+  return true;
+}
+
+/// The worker that does the next step; for the last one any.
+std::size_t VirtualSwitch::mover() const {
+  constexpr std::size_t first_of_others = 3;
+  const std::size_t step = moving_->step;
+  if (step == 1) {
+    return moving_->move.from;
+  }
+  return step >= first_of_others && step - first_of_others < moving_->others.size()
+             ? moving_->others[step - first_of_others]
+             : moving_->move.to;
+}
+
+void VirtualSwitch::continue_move(std::size_t w, TimeNs now) {
+  if (!moving_ || moving_->due > now || mover() != w) {
+    return;
+  }
+  Worker& worker = workers_[w];
+  const placement::Move& move = moving_->move;
+  constexpr std::size_t first_of_others = 3;
+  std::vector<TreeNumber> trees;
+  for (std::size_t t = move.bucket.value; t < max_trees; t += placement::bucket_count) {
+    trees.emplace_back(static_cast<std::uint16_t>(t));
+  }
+  switch (moving_->step) {
+  case 0: worker.unread[move.from] = true; break;
+  case 1:
+    moving_->state = worker.core->give_out(trees);
+    moving_->account = worker.account->give_out(trees);
+    worker.core->owners().trees.set(move.bucket, move.to);
+    break;
+  case 2:
+    worker.core->take_in(moving_->state);
+    worker.account->take_in(*moving_->account);
+    worker.core->owners().trees.set(move.bucket, move.to);
+    worker.unread[move.from] = false;
+    worker.account->compare(*worker.core, now, now, 0);
+    break;
+  default:
+    if (moving_->step - first_of_others < moving_->others.size()) {
+      worker.core->owners().trees.set(move.bucket, move.to);
+      break;
+    }
+    at_nic_.set(move.bucket, move.to);
+    moving_.reset();
+    ++moves_;
+    for (std::size_t each = 0; each < workers_.size(); ++each) {
+      request_poll(each, now + options_.poll_delay_ns); // new tables may have waited
+    }
+    return;
+  }
+  ++moving_->step;
+  moving_->due = now + moving_->step_ns;
+  request_poll(mover(), moving_->due);
 }
 
 void VirtualSwitch::link_changed(PortNumber port, bool up, TimeNs now) {
@@ -138,7 +238,9 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
   worker.poll_at = never;
   worker.polled_at = now;
   notice_links(w, now);
-  if (worker.next_tables && worker.adopt_at <= now) {
+  continue_move(w, now);
+  // As the control thread publishes tables and moves trees one after the other.
+  if (worker.next_tables && worker.adopt_at <= now && !moving_) {
     adopting_ = true;
     worker.account->begin_tables(worker.next_tables);
     worker.core->adopt(std::exchange(worker.next_tables, nullptr), now, *this);
@@ -148,15 +250,20 @@ void VirtualSwitch::poll(std::uint32_t w, TimeNs now) {
     worker.account->compare(*worker.core, now, now, 0);
   }
   drain_rings(w, now);
-  worker.ports.for_each([&](PortNumber port) { drain_port(w, port, now); });
+  for (std::uint8_t p = 0; p < ports_.size(); ++p) {
+    drain_port(w, PortNumber{p}, now);
+  }
   expiring_ = w;
   worker.core->expire(now, *this);
   send_emissions(w, now);
   worker.account->expired(now, options_.no_buffer > 0);
   flush(w, now);
 
-  if (worker.next_tables) {
-    request_poll(w, worker.adopt_at);
+  if (worker.next_tables && !moving_) {
+    request_poll(w, std::max(worker.adopt_at, now));
+  }
+  if (moving_ && mover() == w) {
+    request_poll(w, std::max(moving_->due, now + 1));
   }
   const TimeNs due = worker.core->next_deadline();
   if (due != never) {
@@ -251,6 +358,9 @@ bool VirtualSwitch::hand_over(std::size_t from, std::size_t to, const Handoff& i
 }
 
 bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, TimeNs now) {
+  if (options_.placed) {
+    return true; // the core decides that
+  }
   const auto bytes = surroundings_.frames()[arrived.frame].bytes();
   const PortNumber engine = workers_[w].core->engine_port(
       arrived.in, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
@@ -259,19 +369,26 @@ bool VirtualSwitch::keep_or_hand_over(std::size_t w, const Arrived& arrived, Tim
     expect(false,
            fmt::format("engine_port() named port {}, which has not the engine", engine.value));
   }
-  const std::size_t owner = owner_of(engine);
-  if (owner == w) {
+  if (owner_of(engine) == w) {
     return true;
   }
-  if (!hand_over(w, owner, {arrived.frame, arrived.in}, arrived.in, now)) {
+  hand_over_to_process(w, owner_of(engine), arrived, now);
+  return false;
+}
+
+void VirtualSwitch::hand_over_to_process(std::size_t from, std::size_t to, const Arrived& arrived,
+                                         TimeNs now) {
+  if (!hand_over(from, to, {arrived.frame, arrived.in}, arrived.in, now)) {
     ++accounting_.handoff_full;
     --accounting_.waiting;
   }
-  return false;
 }
 
 void VirtualSwitch::drain_rings(std::size_t w, TimeNs now) {
   for (std::size_t from = 0; from < workers_.size(); ++from) {
+    if (workers_[w].unread[from]) {
+      continue;
+    }
     auto& ring = workers_[w].rings[from];
     // Only frames that are there now: one that this worker's tables send elsewhere goes back.
     for (std::size_t n = ring.size(); n > 0; --n) {
@@ -317,8 +434,17 @@ bool VirtualSwitch::enter_port(std::size_t w, PortNumber p, FrameIndex index, Ti
   return keep_or_hand_over(w, {p, index}, now);
 }
 
+/// The queues of the port that this worker polls.
 void VirtualSwitch::drain_port(std::size_t w, PortNumber port, TimeNs now) {
-  auto& queue = ports_[port.value].received;
+  if (ports_[port.value].received.size() > 1) {
+    drain_queue(w, port, w, now);
+  } else if (owner_of(port) == w) {
+    drain_queue(w, port, 0, now);
+  }
+}
+
+void VirtualSwitch::drain_queue(std::size_t w, PortNumber port, std::size_t number, TimeNs now) {
+  auto& queue = ports_[port.value].received[number];
   std::vector<FrameIndex> burst;
   while (!queue.empty()) {
     burst.clear();
@@ -376,6 +502,13 @@ public:
     frames_[emitted].arrived_class = original_.traffic_class;
     frames_.release(frame_);
     at_.send(worker_, in_, port, emitted, now_);
+    return count;
+  }
+  std::size_t hand_over(std::size_t, std::size_t count, std::size_t to) {
+    expect_unchanged("handed over");
+    at_.expect(to < at_.workers_.size() && to != worker_, "handed a frame over to nobody else");
+    ++at_.accounting_.waiting; // still
+    at_.hand_over_to_process(worker_, to, {in_, frame_}, now_);
     return count;
   }
   bool replicate(std::size_t, std::size_t, PortSet ports, std::uint8_t) {
@@ -466,11 +599,24 @@ void VirtualSwitch::process(std::size_t w, PortNumber in, std::span<const FrameI
         decision.action == core::Action::replicate_result) {
       after = after.first(std::min<std::size_t>(after.size(), decision.length));
     }
-    workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i], after,
-                               now);
+    if (decision.action == core::Action::hand_over) {
+      check_hand_over(w, in, original.bytes(), decision);
+    } else {
+      workers_[w].account->judge(in, original.bytes(), original.traffic_class, decisions[i], after,
+                                 now);
+    }
     core::dispatch(std::span(&decisions[i], 1),
                    Performing(*this, w, in, burst[i], decisions[i], original, now));
   }
+}
+
+/// By the frame's bytes alone, as a NIC would place it.
+void VirtualSwitch::check_hand_over(std::size_t w, PortNumber in, std::span<const std::byte> bytes,
+                                    const core::Decision& decision) {
+  const std::size_t owner = placement::worker_of(bytes.data(), bytes.size(),
+                                                 workers_[w].core->owners().trees, w, owner_of(in));
+  expect(options_.placed && decision.port.value == owner,
+         fmt::format("a frame of worker {} was handed over to {}", owner, decision.port.value));
 }
 
 void VirtualSwitch::send_from_agent(PortNumber port, std::span<const std::byte> bytes, TimeNs now) {
@@ -584,7 +730,9 @@ void VirtualSwitch::crash() {
   crashed_ = true;
   const auto lose = [&](FrameIndex frame) { lose_in_crash(frame); };
   for (Port& port : ports_) {
-    std::ranges::for_each(std::exchange(port.received, {}), lose);
+    for (auto& queue : port.received) {
+      std::ranges::for_each(std::exchange(queue, {}), lose);
+    }
     port.out->link_changed(false, 0, now_);
   }
   for (auto& worker : workers_) {

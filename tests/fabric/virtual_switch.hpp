@@ -3,12 +3,16 @@
 //
 //   link -> receive queue of the port -> poll of the port's worker
 //             -> a pause frame? the queues of this port obey
-//             -> engine_port() is another worker's?  ring to that worker -> its poll
+//             -> is it another worker's?  ring to that worker -> its poll
 //             -> process_burst() -> do what each Decision says
 //             -> the output port is another worker's?  ring to that worker -> its poll
 //             -> queues of the output port (virtual_port.hpp) -> link, when it is free
 //           each poll ends with expire(), what the queues may send, and the pauses that are due;
 //           the next one is due at next_deadline(), when a link is free, or a pause is over
+//
+// With `placed` trees are placed on workers, and may move: a port has a receive queue for each
+// worker, and a NIC that brings a tree's frames to its worker's, as soon as it has learned of a
+// move.
 //
 // It also checks the core: forwarded frames must be unchanged, a damaged header must not be
 // accepted, every frame is accounted for, and each decision, descriptor and counter follows the
@@ -18,6 +22,7 @@
 #include "dataplane/core/switch_core.hpp"
 #include "dataplane/egress/link_edge.hpp"
 #include "dataplane/egress/pause_sender.hpp"
+#include "dataplane/placement/placement.hpp"
 #include "tests/fabric/accounting.hpp"
 #include "tests/fabric/faults.hpp"
 #include "tests/fabric/queue_account.hpp"
@@ -49,6 +54,8 @@ struct SwitchOptions {
   core::SwitchSettings settings = impatient_settings();
   /// Ports are dealt out to the workers in turn: port p belongs to worker p mod workers.
   std::uint32_t workers = 1;
+  /// Trees are placed on workers. Requires that all descriptors may be in use.
+  bool placed = false;
   /// From a frame's arrival to the poll that takes it, so that bursts can form.
   std::uint64_t poll_delay_ns = 300;
   /// Probability that no buffer is free when a timer wants to emit.
@@ -129,6 +136,11 @@ public:
   void set_no_buffer(double probability) { options_.no_buffer = probability; }
   /// Rings that hold more now keep their frames.
   void set_handoff_frames(std::size_t frames) { options_.handoff_frames = frames; }
+  /// Moves the tree to the next worker, with all of its bucket, in steps that are `step_ns` apart.
+  /// False: another move, or new tables, are under way.
+  bool move(TreeNumber tree, std::uint64_t step_ns, TimeNs now);
+  /// Number of moves that were completed.
+  [[nodiscard]] std::uint64_t moves() const { return moves_; }
   /// From now on the worker begins a poll this long after the last one at the earliest.
   void set_poll_interval(std::size_t worker, std::uint64_t ns) {
     workers_[worker].poll_interval_ns = ns;
@@ -190,6 +202,7 @@ private:
     std::shared_ptr<const core::Tables> next_tables; ///< to adopt
     TimeNs adopt_at = never;
     std::vector<std::deque<Handoff>> rings; ///< by the worker that hands over
+    std::vector<bool> unread;               ///< likewise: left alone for now
     TimeNs poll_at = never;
     TimeNs polled_at;
     std::uint64_t poll_interval_ns = 0;
@@ -201,7 +214,7 @@ private:
     std::array<ClassSet, max_ports> wanted; ///< pauses, when the owners of the ports were notified
   };
   struct Port {
-    std::deque<FrameIndex> received;
+    std::vector<std::deque<FrameIndex>> received; ///< by queue: one, or one for each worker
     std::unique_ptr<VirtualPort> out;
     egress::PauseSender pauses;
     std::optional<egress::LinkEdge> edge;
@@ -210,17 +223,36 @@ private:
     ClassSet given_up; ///< as the cores know them
   };
   class Performing;
+  /// A bucket of trees on its way, as WorkerGroup::move does it.
+  struct Moving {
+    placement::Move move;
+    std::uint64_t step_ns = 0;
+    TimeNs due;
+    /// 0: the new worker leaves the ring unread; 1: the old one gives out; 2: the new one takes in;
+    /// then the other workers learn of it, each in a step; at last the NIC does.
+    std::size_t step = 0;
+    std::vector<std::size_t> others{};
+    core::EngineState state{};
+    std::unique_ptr<SwitchAccount::Given> account{};
+  };
 
+  [[nodiscard]] std::size_t mover() const;
+  void continue_move(std::size_t worker, TimeNs now);
+  [[nodiscard]] std::size_t queue_for(PortNumber in, FrameIndex frame) const;
   [[nodiscard]] std::size_t owner_of(PortNumber p) const { return p.value % workers_.size(); }
   void start_cores();
   void request_poll(std::size_t worker, TimeNs at);
   void notice_links(std::size_t worker, TimeNs now);
   void drain_rings(std::size_t worker, TimeNs now);
   void drain_port(std::size_t worker, PortNumber port, TimeNs now);
+  void drain_queue(std::size_t worker, PortNumber port, std::size_t queue, TimeNs now);
   /// Takes off the tag. False: the frame was for the port itself, or refused.
   bool enter_port(std::size_t worker, PortNumber port, FrameIndex frame, TimeNs now);
   /// Whether this worker must process the frame; hands it over to the right one otherwise.
   bool keep_or_hand_over(std::size_t worker, const Arrived& arrived, TimeNs now);
+  void hand_over_to_process(std::size_t from, std::size_t to, const Arrived& arrived, TimeNs now);
+  void check_hand_over(std::size_t worker, PortNumber in, std::span<const std::byte> bytes,
+                       const core::Decision& decision);
   /// False when the ring is full: then the frame was dropped, and counted at `counted_at`.
   bool hand_over(std::size_t from, std::size_t to, const Handoff& item, PortNumber counted_at,
                  TimeNs now);
@@ -257,7 +289,10 @@ private:
   bool adopting_ = false;
   bool crashed_ = false;
   bool silent_ = false;
-  TimeNs answers_since_; ///< the end of the last silence
+  TimeNs answers_since_;        ///< the end of the last silence
+  placement::Placement at_nic_; ///< as the NIC brings frames
+  std::optional<Moving> moving_;
+  std::uint64_t moves_ = 0;
   SwitchAccounting accounting_;
 };
 

@@ -109,9 +109,60 @@ def a_switch_that_was_killed_starts_again(m, said):
     said.append(m.reduce(*ROUNDS))
 
 
+@only(lambda kind, release: not kind.hash)
 def two_workers(m, said):
     m.bind("vfio-pci")
-    m.run_switch(m.star(workers=2))
+    switch = m.run_switch(m.star(workers=2))
+    said.append(m.reduce(*ROUNDS))
+    # None of these drivers takes a rule on raw bytes, and each port says why its frames are handed over.
+    ports = switch.ctl("show", "ports")
+    assert all(each.get("steering_why") for each in ports), ports
+    said.append(ports[0]["steering_why"])
+    workers = switch.ctl("show", "workers")
+    assert len(workers) == 2 and all(each["frames"] for each in workers), workers
+
+
+IPV4 = 0x0800  # EtherType with which a NIC's hash takes the fabric's addresses
+PLACED = {1: 1, 2: 0, 129: 1, 8190: 0}  # tree -> worker: its number modulo 128, modulo 2
+
+
+def most_come_to_the_worker_of_their_tree(m, switch, said):
+    """Of each tree's frames: they are counted at its worker, and only hellos are handed over."""
+    assert {each["tree"]: each["worker"] for each in switch.ctl("show", "trees")} == PLACED
+    for tree, worker in PLACED.items():
+        before = switch.ctl("show", "workers")
+        said.append(m.reduce("--ethertype", IPV4, *ROUNDS, tree=tree))
+        after = switch.ctl("show", "workers")
+        got, crossed = ([new[key] - old[key] for old, new in zip(before, after, strict=True)]
+                        for key in ("frames", "handed_over"))
+        assert got[worker] > 10 * got[1 - worker] and sum(crossed) < sum(got) / 10, (tree, got, crossed)
+
+
+@only(lambda kind, release: kind.hash)
+def the_hash_brings_each_tree_to_its_worker(m, said):
+    m.bind("vfio-pci")
+    switch = m.run_switch(m.star(workers=2, ethertype=IPV4, trees=PLACED))
+    ports = switch.ctl("show", "ports")
+    assert [each.get("steering") for each in ports] == ["hash"] * PORTS, ports
+    assert not any(each.get("steering_why") for each in ports), ports
+    most_come_to_the_worker_of_their_tree(m, switch, said)
+
+
+@only(lambda kind, release: kind.hash)
+def a_link_that_goes_and_comes_keeps_its_hash(m, said):
+    m.bind("vfio-pci")
+    switch = m.run_switch(m.star(workers=2, ethertype=IPV4, trees=PLACED))
+    for up in (False, True):
+        assert m.set_link(1, up) is not None, "reported within a second"
+    most_come_to_the_worker_of_their_tree(m, switch, said)
+
+
+@only(lambda kind, release: kind.hash)
+def two_workers_without_the_ethertype_of_ipv4_hand_over(m, said):
+    m.bind("vfio-pci")
+    switch = m.run_switch(m.star(workers=2))
+    ports = switch.ctl("show", "ports")
+    assert all("0x0800" in each.get("steering_why", "") for each in ports), ports
     said.append(m.reduce(*ROUNDS))
 
 

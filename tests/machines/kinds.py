@@ -16,6 +16,8 @@ class Kind:
     driver: str  # the kernel's
     xdp: dict  # release of Debian -> how its kernel's driver runs XDP programs: "native" or "generic"
     pairs: int = 1  # queue pairs
+    # Whether its hash can be set, and frames spread by it: QEMU computes it as a NIC does.
+    hash: bool = False
     # Whether each change of the link raises an interrupt. QEMU's e1000e raises only the first: the
     # kernel's driver is not notified either, see
     # the_kernels_driver_hears_of_its_link_unless_qemu_is_silent.
@@ -37,6 +39,8 @@ KINDS = {
         Kind("vmxnet3", "vmxnet3", "vmxnet3", {"debian12": "generic", "debian13": "native"}, known_fault="0x0"),
         Kind("virtio_1", "virtio-net-pci", "virtio-pci", {"debian12": "native", "debian13": "native"}),
         Kind("virtio_2", "virtio-net-pci", "virtio-pci", {"debian12": "native", "debian13": "native"}, pairs=2),
+        Kind("virtio_hash_2", "virtio-net-pci", "virtio-pci", {"debian12": "native", "debian13": "native"}, pairs=2, hash=True),
+        Kind("virtio_hash_4", "virtio-net-pci", "virtio-pci", {"debian12": "native", "debian13": "native"}, pairs=4, hash=True),
         # QEMU of Debian 12 has none.
         Kind("igb", "igb", "igb", {"debian13": "native"}, pauses=True),
     )
@@ -83,6 +87,8 @@ class Nics:
         found = {"driver": driver, "netdev": f"net{n}", "id": f"nic{n}", "bus": f"slot{n}", "mac": f"02:00:00:00:01:{n:02x}"}
         if driver == "virtio-net-pci":
             found |= {"iommu_platform": True, "disable-legacy": "on"}
+        if n < PORTS and self.kind.hash:
+            found |= {"rss": True}
         return found | ({"mq": True, "vectors": 2 * pairs + 2} if pairs > 1 else {})
 
 

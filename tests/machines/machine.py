@@ -128,17 +128,18 @@ class Machine:
         section.port(f"h{n}", **{"kind": "pci", "pci": self.nics.address(n), **keys})
         section.route(FIRST_NID + n, f"h{n}")
 
-    def star(self, payload=1408, members=None, interfaces=None, **process):
-        """A switch with a tree over all NICs, or over these, the first one's host its root; on `interfaces` of the kernel."""
+    def star(self, payload=1408, members=None, interfaces=None, ethertype=None, trees=(TREE,), **process):
+        """A switch with trees over all NICs, or over these, the first one's host their root; on `interfaces` of the kernel."""
         shell("ip link del joint", check=False)
         config = Config(SOCKET, **process)
-        section = config.switch("leaf0")
+        section = config.switch("leaf0", ethertype=ethertype)
         members = self.present if members is None else members
         for n in members:
             self.port(section, n, **({"kind": "af_xdp", "pci": None, "interface": interfaces[n]} if interfaces else {}))
         first, *others = (f"h{n}" for n in members)
-        section.tree(TREE, len(others), first, others)
-        section.trees[TREE].update(payload=payload, slots=16)
+        for tree in trees:
+            section.tree(tree, len(others), first, others)
+            section.trees[tree].update(payload=payload, slots=16)
         return config
 
     def pair(self, manager=None):
@@ -230,9 +231,9 @@ class Machine:
     def about_the_switch(self):
         return f"\n{self.guest.run('tributaryctl show ports')[1]}" if self.switch and self.guest.alive() else ""
 
-    def reduce(self, *arguments, members=None, payload=1408):
+    def reduce(self, *arguments, members=None, payload=1408, tree=TREE):
         members = self.present if members is None else members
-        return self.finish(self.start_hosts("--tree", TREE, "--root-nid", FIRST_NID + members[0], "--payload", payload,
+        return self.finish(self.start_hosts("--tree", tree, "--root-nid", FIRST_NID + members[0], "--payload", payload,
                                             "--slots", 16, *arguments, members=members))
 
     def rdma(self, sizes="1,1443,65536"):

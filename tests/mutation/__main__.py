@@ -32,7 +32,8 @@ TIERS = {
     "campaign": [("tests/fabric/fabric-scenarios", ["--gtest_filter=*mixed*"])],
     "unit": [("tests/unit/include/wire/unit-wire", []), ("tests/unit/include/reduce/unit-reduce", []),
              ("tests/unit/include/reduce/unit-reduce-wide", []),
-             ("tests/unit/dataplane/core/unit-core", []), ("tests/unit/endpoint/collective/unit-collective", []),
+             ("tests/unit/dataplane/core/unit-core", []), ("tests/unit/dataplane/placement/unit-placement", []),
+             ("tests/unit/endpoint/collective/unit-collective", []),
              ("tests/unit/dataplane/forwarding_table/unit-routing", []), ("tests/unit/controlplane/unicast/unit-unicast", [])],
 }
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 ENGINE = "dataplane/core/engine.cpp"
 APPLIED = "dataplane/core/applied.hpp"
 DECIDE = "dataplane/core/decide.hpp"
+PROCESS_BURST = "dataplane/core/process_burst.cpp"
 ENGINE_HPP = "dataplane/core/engine.hpp"
 CORE = "dataplane/core/switch_core.cpp"
 TABLES = "dataplane/core/tables.hpp"
 CLASSIFY = "dataplane/core/classify.hpp"
 CLASSIFY_CPP = "dataplane/core/classify.cpp"
 DESCRIPTOR = "dataplane/core/descriptor.hpp"
-WIDE_DECIDE = "dataplane/core/wide_decide.hpp"
 WIDE_ENGINE = "dataplane/core/wide_engine.cpp"
 WIDE_HOLDING = "dataplane/core/wide_holding.hpp"
 SLOT_DEALER = "dataplane/core/slot_dealer.cpp"
@@ -26,6 +26,8 @@ DEADLINES_HPP = "dataplane/core/deadline_queues.hpp"
 IN_SWITCH_DECIDE = "dataplane/core/in_switch_decide.hpp"
 IN_SWITCH_RECORD = "dataplane/core/in_switch_record.hpp"
 IN_SWITCH = "dataplane/core/in_switch.cpp"
+ENGINE_STATE = "dataplane/core/engine_state.cpp"
+OWNERS = "dataplane/placement/owners.hpp"
 ROOT = "endpoint/collective/root.cpp"
 ROOT_SEQUENCES = "endpoint/collective/root_sequences.cpp"
 ROOT_GATHERING = "endpoint/collective/root_gathering.cpp"
@@ -84,16 +86,15 @@ FAULTS = [
     Fault("timer_of_another_class", ENGINE, "every tree runs the timer of the smallest ones",
           "now + timer_ns_[entry.timer]);\n  return outcome;", "now + timer_ns_[0]);\n  return outcome;"),
     Fault("one_descriptor_less", ENGINE_HPP, "an arm fails while one descriptor is free",
-          "in_use(entry.parent) < descriptors_per_engine_ ?",
-          "in_use(entry.parent) + 1 < descriptors_per_engine_ ?"),
+          "return room(entry) != 0 ?", "return room(entry) > 1 ?"),
     Fault("one_descriptor_more", ENGINE_HPP, "an engine holds more reductions than it has descriptors",
-          "in_use(entry.parent) < descriptors_per_engine_ ?",
-          "in_use(entry.parent) <= descriptors_per_engine_ ?"),
-    Fault("rearm_keeps_count", ENGINE, "what a re-arm threw away counts as discarded once more",
-          "  d.match = carried.waiting();\n  d.accumulator.contributions = 0;",
-          "  d.match = carried.waiting();"),
+          "keys_ : descriptors_per_engine_ - in_use(entry.parent);",
+          "keys_ : descriptors_per_engine_ + 1 - in_use(entry.parent);"),
+    Fault("rearm_keeps_count", ENGINE_HPP, "what a re-arm threw away counts as discarded once more",
+          "    d.match = waiting;\n    d.accumulator.contributions = 0;",
+          "    d.match = waiting;"),
     Fault("rearm_not_counted_as_discard", ENGINE, "contributions thrown away by a re-arm are not counted",
-          "    counted.rearms.add();\n    counted.discarded.add(d.accumulator.contributions);",
+          "    counted.rearms.add();\n    counted.discarded.add(descriptor(key).accumulator.contributions);",
           "    counted.rearms.add();"),
     Fault("disarm_of_foreigners", ENGINE_HPP, "a frame of another group frees a descriptor",
           "return match.armed() && match.same_group(carried) ?", "return match.armed() ?"),
@@ -119,23 +120,18 @@ FAULTS = [
           ".resno = SequenceNumber{d.match.sequence().value() + 1023U},"),
     # ---- the path of a frame ----
     Fault("contribution_on_ingress_engine", APPLIED, "contributions are booked on a wrong engine",
-          "core_->counters_->engines[entry.parent.value].contributions.add();\n    const ContributionCount count",
-          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    const ContributionCount count"),
-    Fault("burst_counts_lost", APPLIED, "contributions between two engines of one burst are not counted",
-          "    if (engine != engine_) {\n      flush();", "    if (engine != engine_) {\n      contributions_ = 0;"),
-    Fault("completes_one_early", DECIDE, "a reduction is emitted before the last contribution",
-          "return total >= entry.wait_count ? complete", "return total + 1 >= entry.wait_count ? complete"),
-    Fault("completes_only_when_equal", DECIDE, "a reduction that counts too many waits for its timer",
-          "  if (total >= entry.wait_count) [[unlikely]] {",
-          "  if (total == entry.wait_count) [[unlikely]] {"),
+          "core_->counters_->engines[entry.parent.value].contributions.add();\n    begin",
+          "core_->counters_->engines[entry.parent.value ^ 1U].contributions.add();\n    begin"),
+    Fault("completes_one_early", TABLES, "a reduction is emitted before the last contribution",
+          "    return total >= wait_count;", "    return total + 1 >= wait_count;"),
+    Fault("completes_only_when_equal", TABLES, "a reduction that counts too many waits for its timer",
+          "    return total >= wait_count;", "    return total == wait_count;"),
     Fault("count_adds_one", APPLIED, "a frame with several contributions counts once",
-          "    d.accumulator.contributions += word.count;\n    counts.contribution(entry.parent);",
-          "    d.accumulator.contributions += 1;\n    counts.contribution(entry.parent);"),
+          "return d.accumulator.contributions += operand.count();",
+          "return d.accumulator.contributions += 1;"),
     Fault("signature_of_the_last", APPLIED, "the signatures of one reduction are not added up",
-          "    d.signature += wire::signature_of(p);\n    d.accumulator.contributions += word.count;\n"
-          "    counts",
-          "    d.signature = wire::signature_of(p);\n    d.accumulator.contributions += word.count;\n"
-          "    counts"),
+          "    d.signature += wire::signature_of(operand.portals());",
+          "    d.signature = wire::signature_of(operand.portals());"),
     Fault("arm_from_child_accepted", DECIDE, "an arm that comes from below travels up to the root",
           "  if (word.arm) {\n    return drop(effects, in, DropReason::arm_from_child);",
           "  if (word.arm && word.count > 0xFFFFF) {\n"
@@ -154,13 +150,14 @@ FAULTS = [
     Fault("complete_releases_without_end", APPLIED, "a completed sequence is forgotten",
           "core_->engines_.end(key, entry);", "core_->engines_.release(key, entry);"),
     Fault("mismatch_not_counted", APPLIED, "operators that differ are combined and not reported",
-          "    counted.op_mismatches.add();\n", ""),
+          "    core_->counters_->engines[entry.parent.value].op_mismatches.add();\n", ""),
     Fault("replicated_to_parent", DECIDE, "a frame from the root goes back to it",
           "return replicate(effects, frame, entry.children,\n",
           "return replicate(effects, frame,\n"
           "                   PortSet(entry.children.bits() | std::uint64_t{1} << entry.parent.value),\n"),
     Fault("reserved_opcode_combined", DECIDE, "an operator there is not is combined",
-          "  if (!known || !operand.fits(word.op)) {", "  if (!known && word.arm) {"),
+          "  if (!operand.is_known() || !operand.fits(effects.tables())) {",
+          "  if (!operand.is_known() && word.arm) {"),
     Fault("unicast_back_out", DECIDE, "a frame returns to the port it came in on",
           "  if (out == in) {", "  if (out == in && out == no_port) {"),
     # ---- vectors ----
@@ -185,8 +182,8 @@ FAULTS = [
     Fault("last_vector_not_added", WIDE_ENGINE, "the contribution that fills the count is missing in the sum",
           "wire::worse(rc, kernel_of(d).end(", "wire::worse(rc, kernel_of(d).emit("),
     Fault("vector_code_lost", APPLIED, "the code of a contribution in the middle is lost",
-          "core_->wide_.add(d, frame.data, static_cast<wire::ResultCode>(wire::unpack(packed).rc));",
-          "core_->wide_.add(d, frame.data, wire::ResultCode::success);"),
+          "core_->wide_.add(d, operand.frame().data, operand.code());",
+          "core_->wide_.add(d, operand.frame().data, wire::ResultCode::success);"),
     Fault("partial_vector_of_94_bytes", CORE, "a partial vector is written into a buffer for four words",
           "wide ? held_shape(d).frame_bytes() : wire::reduction_frame_bytes;", "wire::reduction_frame_bytes;"),
     Fault("place_moves_unnoticed", TABLES, "a tree whose slots moved keeps what it held elsewhere",
@@ -198,16 +195,28 @@ FAULTS = [
           "wire::wide_packet_header_bytes + place.payload_bytes + 8U)"),
     Fault("upper_ids_of_old_trees", TABLES, "a tree of eight ids heeds bits that it must ignore",
           "    return has_upper_ids()\n               ? key", "    return has_upper_ids() || !has_place()\n               ? key"),
-    Fault("vector_run_takes_cut_frames", CLASSIFY, "a vector is added that is longer than its frame",
-          "!passes<default_policy>(frame) || problem_with_wide(frame)", "!passes<default_policy>(frame)"),
+    Fault("vector_run_takes_any_form", CLASSIFY, "a vector is added whose form does not exist",
+          "               wire::reduction_packet_bytes &&\n           !problem_with_wide(frame);",
+          "               wire::reduction_packet_bytes;"),
     Fault("held_flags_stay", SUM_ENVIRONMENT, "a vector has the code of the one before it",
           "if (held_ != nullptr && state != control_)", "if (held_ != nullptr && state == ~control_)"),
     Fault("held_rounding_stays", SUM_ENVIRONMENT, "a vector is rounded as the one before it",
           "} else if (held_->control != control_) {", "} else if (held_->control == FloatsAsHeld::unknown) {"),
     Fault("slots_counted_as_descriptors", ENGINE_HPP, "an arm on a slot fails for want of a descriptor",
-          "return entry.has_place() || in_use(entry.parent)", "return in_use(entry.parent)"),
-    Fault("one_endpoint_adds_twice", WIDE_DECIDE, "a repeated vector is added again",
-          "(word.count != 1 || counted.contains(in))", "word.count != 1"),
+          "return entry.has_place() ? keys_ :", "return keys_ == 0 ? keys_ :"),
+    Fault("one_endpoint_adds_twice", DECIDE, "a repeated contribution is added again",
+          "(operand.count() != 1 || (counted.bits() & from.bits()) != 0)", "(operand.count() != 1)"),
+    Fault("one_endpoint_adds_many", DECIDE, "a host contributes for others",
+          "(operand.count() != 1 || (counted.bits() & from.bits()) != 0)",
+          "((counted.bits() & from.bits()) != 0)"),
+    Fault("copies_to_any_tree", PROCESS_BURST, "a run of copies takes in the frames of another tree",
+          "((destination.value ^ to.value) & ~ids) != 0)", "false)"),
+    Fault("copies_of_any_length", CLASSIFY, "a frame that ends before its total length is copied",
+          "return differing == 0 && has_its_length(frame) &&", "return differing == 0 &&"),
+    Fault("run_counts_one_less", PROCESS_BURST, "contributions between two engines of one burst are not counted",
+          "      counted = frame;\n", "      counted = frame + 1;\n"),
+    Fault("run_combines_what_differs", PROCESS_BURST, "a contribution of another operation is added by the fast path",
+          "  return held.op == op && (", "  return ("),
     Fault("key_tables_forget", ENGINE, "trees of higher numbers cost others what they hold",
           "      descriptors_[i] = descriptors[i];\n", ""),
     # ---- timers and tables ----
@@ -292,7 +301,7 @@ FAULTS = [
     Fault("in_switch_without_the_root", IN_SWITCH_DECIDE, "a count that is full without the root is sent to all",
           "  return !effects.counted_now(key).contains(entry.parent);", "  return false;"),
     Fault("in_switch_root_counts_twice", IN_SWITCH_DECIDE, "a contribution of the root that came twice counts twice",
-          "  if (effects.engines().has_counted(key, carried, in)) {", "  if (false) {"),
+          "  if (effects.engines().has_counted(key, operand.carried(), in)) {", "  if (false) {"),
     Fault("in_switch_kept_is_not_missed", IN_SWITCH_RECORD, "a root that has no result yet is not sent the kept one",
           "(last_result == no_result || last_result.older_than(kept_result()));",
           "last_result.older_than(kept_result());"),
@@ -314,10 +323,10 @@ FAULTS = [
           "                        : drop(effects, in, DropReason::result_from_child);",
           "                        : forward(effects, frame, entry.parent, Event::passed_empty);"),
     Fault("what_does_not_fit_is_not_counted", DECIDE, "a host contributes for others where a switch lacks room",
-          "    if (counts_once && decision.action() == Action::forward) {\n      effects.count_passing(key, carried, in);\n    }\n    return decision;\n  }\n  if (one_endpoint) {",
-          "    return decision;\n  }\n  if (one_endpoint) {"),
+          "return passing(forward(effects, frame, entry.parent, Event::passed_reserved));",
+          "return forward(effects, frame, entry.parent, Event::passed_reserved);"),
     Fault("any_sequence_passes", DECIDE, "a host contributes for others by changing sequences",
-          "      if (counts_once && match_result != MatchResult::foreign) {", "      if (false) {"),
+          "    if (counts_once && match_result != MatchResult::foreign) {", "    if (false) {"),
     Fault("in_switch_leaf_contributes_to_old", LEAF, "the next piece is added to the one that the root still asks for",
           "    slot.root_lacks_result = root_misses;\n", ""),
     Fault("in_switch_leaf_is_gone_at_once", LEAF, "a leaf leaves before the root has the last result",
@@ -362,6 +371,21 @@ FAULTS = [
           "return ResultCode::success;"),
     Fault("result_sequence_of_nine_bits", WIRE, "a frame's result sequence loses its highest bit",
           "std::uint64_t{w.resno.value()} << 37", "std::uint64_t{w.resno.value() & 0x1FFU} << 37"),
+    # ---- trees that move between workers ----
+    Fault("move_forgets_what_ended", ENGINE_STATE, "the new worker takes a late contribution for one never armed",
+          "descriptor(key).match.armed() || record(key).has_ended ||", "descriptor(key).match.armed() ||"),
+    Fault("move_expires_at_once", ENGINE_STATE, "a reduction that moves leaves as a partial result",
+          "entry.timer, one.deadline);", "entry.timer, TimeNs{});"),
+    Fault("move_forgets_counted_ports", ENGINE_STATE, "a port counts twice for a reduction that moved in between",
+          "  counted(one.key) = one.counted;\n", ""),
+    Fault("move_leaves_the_vector", ENGINE_STATE, "the vector of a reduction that moves stays behind",
+          "    if (!one.slot.empty()) {", "    if (one.slot.size() == 1) {"),
+    Fault("move_keeps_the_old_engine", ENGINE_STATE, "the old worker still has the reduction, and its timer",
+          "    engines_.forget(one.key, entry);\n", ""),
+    Fault("trees_stay_where_they_arrive", OWNERS, "a frame that a NIC brings elsewhere is not handed over",
+          "    return static_cast<std::uint8_t>(trees.worker_of(tree));", "    return self;"),
+    Fault("runs_take_trees_of_others", PROCESS_BURST, "an arm behind others arms at a worker that does not have its tree",
+          "its.wait_count == 0 || !owners_.has(key.tree())) {", "its.wait_count == 0) {"),
     # ---- unicast routes; only the tier `unit` has tests of them ----
     Fault("route_spare_back_to_its_port", ROUTE_DECIDE, "a root sends a frame back though another spare is up",
           "      found.except = in;\n", ""),

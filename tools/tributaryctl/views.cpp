@@ -19,12 +19,14 @@
 #include <ctime>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace tributary::cli {
 namespace {
 
 namespace json = boost::json;
 using terminal::Cell;
+using terminal::Column;
 using terminal::duration_text;
 using terminal::Style;
 using terminal::styled;
@@ -33,6 +35,10 @@ using terminal::Align::left;
 using terminal::Align::right;
 
 std::vector<Entry> elements(const json::value& result) { return Entry(result).elements(); }
+
+bool any_has(const std::vector<Entry>& entries, std::string_view member) {
+  return std::ranges::any_of(entries, [&](const Entry& one) { return one.has(member); });
+}
 
 Style style_of_state(std::string_view state) {
   return state == "up" ? Style::good : state == "down" ? Style::warning : Style::bad;
@@ -151,25 +157,30 @@ std::string queues_view(const json::value& result, const terminal::Display& disp
 }
 
 std::string trees_view(const json::value& result, const terminal::Display& display) {
-  Table table(columns_with({{"SWITCH"},
-                            {"TREE", right},
-                            {"WAIT COUNT", right},
-                            {"TIMER", right, 4},
-                            {"SLOTS", right, 3},
-                            {"PARENT"}},
-                           {{"CHILDREN", left, 0, 16}}, core::TreeCounts::rows));
-  for (const Entry& t : elements(result)) {
+  const std::vector<Entry> trees = elements(result);
+  const bool placed = any_has(trees, "worker");
+  std::vector<Column> columns{{"SWITCH"},          {"TREE", right},     {"WAIT COUNT", right},
+                              {"TIMER", right, 4}, {"SLOTS", right, 3}, {"PARENT"}};
+  if (placed) {
+    columns.push_back({"WORKER", right, 2});
+  }
+  Table table(
+      columns_with(std::move(columns), {{"CHILDREN", left, 0, 16}}, core::TreeCounts::rows));
+  for (const Entry& t : trees) {
     const bool reduces = t.number("wait_count") != 0;
-    table.add(cells_with(
-        {{t.text("switch")},
-         {t.text("tree")},
-         {reduces ? t.text("wait_count") + (t.has("in_switch_results") ? ", in-switch results" : "")
-                  : "multicast"},
-         {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
-         {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
-                         : ""},
-         {t.text("parent")}},
-        {{t.joined("children")}}, t, core::TreeCounts::rows));
+    std::vector<Cell> cells{
+        {t.text("switch")},
+        {t.text("tree")},
+        {reduces ? t.text("wait_count") + (t.has("in_switch_results") ? ", in-switch results" : "")
+                 : "multicast"},
+        {t.has("timer_us") ? duration_text(t.number("timer_us") * 1000) : ""},
+        {t.has("slots") ? fmt::format("{} x {} B", t.number("slots"), t.number("payload_bytes"))
+                        : ""},
+        {t.text("parent")}};
+    if (placed) {
+      cells.push_back({t.has("worker") ? t.text("worker") : ""});
+    }
+    table.add(cells_with(std::move(cells), {{t.joined("children")}}, t, core::TreeCounts::rows));
   }
   return table.empty() ? "No tree is installed.\n" : table.text(display);
 }
@@ -249,13 +260,30 @@ std::string counters_view(const json::value& result, const terminal::Display& di
 }
 
 std::string workers_view(const json::value& result, const terminal::Display& display) {
-  Table table(columns_with({{"WORKER", right}, {"CPU", right}, {"BUSY", right}},
-                           {{"PORTS", left, 0, 12}}, worker::WorkerCounts::rows));
-  for (const Entry& w : elements(result)) {
-    table.add(cells_with({{w.text("worker")},
-                          {w.has("core") ? w.text("core") : "any"},
-                          {fmt::format("{:.1f} %", 100 * w.real("busy_share"))}},
-                         {{w.joined("ports")}}, w, worker::WorkerCounts::rows));
+  const std::vector<Entry> workers = elements(result);
+  const bool placed = any_has(workers, "trees");
+  const bool several_pools = std::ranges::any_of(
+      workers, [](const Entry& w) { return w.has("pool") && w.text("pool") != "0"; });
+  std::vector<Column> columns{{"WORKER", right}, {"CPU", right}, {"BUSY", right}};
+  if (several_pools) {
+    columns.push_back({"POOL", right, 2});
+  }
+  if (placed) {
+    columns.push_back({"TREES", right, 2});
+  }
+  Table table(
+      columns_with(std::move(columns), {{"PORTS", left, 0, 12}}, worker::WorkerCounts::rows));
+  for (const Entry& w : workers) {
+    std::vector<Cell> cells{{w.text("worker")},
+                            {w.has("core") ? w.text("core") : "any"},
+                            {fmt::format("{:.1f} %", 100 * w.real("busy_share"))}};
+    if (several_pools) {
+      cells.push_back({w.text("pool")});
+    }
+    if (placed) {
+      cells.push_back({w.has("trees") ? w.text("trees") : ""});
+    }
+    table.add(cells_with(std::move(cells), {{w.joined("ports")}}, w, worker::WorkerCounts::rows));
   }
   return table.text(display);
 }

@@ -81,6 +81,11 @@ struct ReductionWord {
 
   [[nodiscard]] constexpr bool retry() const { return (pad & pad_retry) != 0; }
   [[nodiscard]] constexpr Opcode opcode() const { return static_cast<Opcode>(op); }
+  /// Whether a frame of 84 bytes with it is a contribution: it counts, does not arm, and its
+  /// opcode is not reserved.
+  [[nodiscard]] constexpr bool contributes() const {
+    return !arm && count != 0 && is_supported(op);
+  }
   friend constexpr bool operator==(const ReductionWord&, const ReductionWord&) = default;
 };
 

@@ -4,16 +4,27 @@ namespace tributary::fabric {
 
 std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
-  for (const auto list : {basic_scenarios(),          failure_table_scenarios(),
-                          protocol_fault_scenarios(), missing_scenarios(),
-                          one_root_scenarios(),       stranger_scenarios(),
-                          network_fault_scenarios(),  twin_scenarios(),
-                          incast_scenarios(),         pause_scenarios(),
-                          slow_part_scenarios(),      route_scenarios(),
-                          route_fault_scenarios(),    route_cycle_scenarios(),
-                          rdma_scenarios(),           vector_scenarios(),
-                          context_scenarios(),        hostile_context_scenarios(),
-                          in_switch_scenarios(),      in_switch_hostile_scenarios(),
+  for (const auto list : {basic_scenarios(),
+                          failure_table_scenarios(),
+                          protocol_fault_scenarios(),
+                          missing_scenarios(),
+                          one_root_scenarios(),
+                          stranger_scenarios(),
+                          network_fault_scenarios(),
+                          twin_scenarios(),
+                          incast_scenarios(),
+                          pause_scenarios(),
+                          slow_part_scenarios(),
+                          moving_tree_scenarios(),
+                          route_scenarios(),
+                          route_fault_scenarios(),
+                          route_cycle_scenarios(),
+                          rdma_scenarios(),
+                          vector_scenarios(),
+                          context_scenarios(),
+                          hostile_context_scenarios(),
+                          in_switch_scenarios(),
+                          in_switch_hostile_scenarios(),
                           mixed_scenarios()}) {
     all.insert(all.end(), list.begin(), list.end());
   }

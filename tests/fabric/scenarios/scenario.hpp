@@ -42,6 +42,7 @@ std::span<const Scenario> twin_scenarios();
 std::span<const Scenario> incast_scenarios();
 std::span<const Scenario> pause_scenarios();
 std::span<const Scenario> slow_part_scenarios();
+std::span<const Scenario> moving_tree_scenarios();
 std::span<const Scenario> route_scenarios();
 std::span<const Scenario> route_fault_scenarios();
 std::span<const Scenario> route_cycle_scenarios();

@@ -84,6 +84,9 @@ def test_a_kind_has_the_cases_that_apply_to_it():
     names = {kind: [case.__name__ for case in cases_of(KINDS[kind], "debian12")] for kind in ("e1000e", "virtio_2")}
     assert "two_workers" in names["e1000e"] and "af_xdp_where_the_mtu_is_too_long_for_the_driver" not in names["e1000e"]
     assert len(names["virtio_2"]) > len(names["e1000e"]) - 2
+    by_hash = [case.__name__ for case in cases_of(KINDS["virtio_hash_4"], "debian12")]
+    assert "the_hash_brings_each_tree_to_its_worker" in by_hash and "two_workers" not in by_hash
+    assert "the_hash_brings_each_tree_to_its_worker" not in names["virtio_2"]
 
 
 def test_each_nic_is_behind_a_slot_of_its_own_with_its_queues():
@@ -91,6 +94,9 @@ def test_each_nic_is_behind_a_slot_of_its_own_with_its_queues():
     devices = [word for word in options if word.startswith("driver=virtio-net-pci,")]
     assert len(devices) == 5 and len({re.search("bus=(slot[0-9])", each)[1] for each in devices}) == 5, devices
     assert sum("mq=on,vectors=6" in each for each in devices) == 4, devices
+    by_hash = Nics(KINDS["virtio_hash_4"]).devices()
+    assert sum("rss=on,mq=on,vectors=10" in word for word in by_hash) == 4, by_hash
+    assert sum("queues=4" in word for word in by_hash) == 4, by_hash
 
 
 def test_each_block_of_the_pages_that_is_marked_for_a_guest_is_run_by_a_case():

@@ -1,7 +1,7 @@
 """Two capture files that, replayed without end and in lockstep, arm and complete real reductions.
 
-Both ports are parents of every other tree: even trees have port 1 as parent and port 0 as child, odd
-ones the other way round. A group is a tree with some of its reductions. Both files consist of slots
+Both ports are parents of every other tree: the first has port 1 as parent and port 0 as child, the
+second the other way round. A group is a tree with some of its reductions. Both files consist of slots
 of equal length, one group each. Slot s of a file holds
 
     the arms for group s + LEAD of the trees whose parent is this port, then
@@ -32,6 +32,7 @@ class Stream:
     groups: int
     ids: int  # reductions in a group
     first_tree: int = 0
+    step: int = 1  # from one tree to the next; with N, all are at one worker of N
 
     @property
     def one_tree(self):
@@ -50,13 +51,17 @@ class Stream:
     def keys(self, direction, group):
         """(tree, reduction) of a group; `direction` 0: children at port 0."""
         group %= self.groups
-        tree, first = (0, group * self.ids) if self.one_tree else (group, 0)
-        return [(self.first_tree + 2 * tree + direction, first + r) for r in range(self.ids)]
+        number, first = (0, group * self.ids) if self.one_tree else (group, 0)
+        return [(self.tree(2 * number + direction), first + r) for r in range(self.ids)]
 
-    def lay(self, switch, ports):
-        """Its trees for the configuration of a switch; `ports`: the names of ports 0 and 1."""
-        for tree in range(self.first_tree, self.first_tree + self.trees):
-            lay_tree(switch, tree, self.leaves, ports)
+    def tree(self, number):
+        return self.first_tree + self.step * number
+
+    def lay(self, switch, ports, count=0):
+        """Its trees for the configuration of a switch, at least `count`; `ports`: the names of ports
+        0 and 1."""
+        for number in range(max(self.trees, count)):
+            lay_tree(switch, self.tree(number), self.leaves, ports, number % 2)
 
     def file(self, port):
         """The frames for one port, as bytes."""
@@ -74,15 +79,15 @@ class Stream:
         return out
 
 
-def lay_tree(switch, tree, leaves, ports):
-    switch.tree(tree, wait_count=leaves, parent=ports[1 - tree % 2], children=[ports[tree % 2]])
+def lay_tree(switch, tree, leaves, ports, direction):
+    switch.tree(tree, wait_count=leaves, parent=ports[1 - direction], children=[ports[direction]])
 
 
-def stream(leaves, trees):
+def stream(leaves, trees, most_frames=MOST_FRAMES):
     """The stream for this many trees, within the limits on the length of the files."""
     if trees == 1 and 2 * (leaves + 1) >= BURST:
         return Stream(leaves, groups=4, ids=2)
     slot = IDS * (leaves + 1)
     apart = -(-BURST // slot)
     shortest = LEAD + 1 + apart
-    return Stream(leaves, max(shortest, min(trees // 2, MOST_FRAMES // slot)), IDS)
+    return Stream(leaves, max(shortest, min(trees // 2, most_frames // slot)), IDS)

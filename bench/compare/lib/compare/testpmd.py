@@ -12,8 +12,9 @@ PROMPT = b"testpmd> "
 
 
 class Testpmd(Contender):
-    def __init__(self, terminal, pid, name, counter):
+    def __init__(self, terminal, pid, name, counter, threads):
         self.terminal, self.pid, self.name, self.counter = terminal, pid, name, counter
+        self.threads = threads
 
     def frames(self):
         return sum(map(int, re.findall(rf"{self.counter}-packets:\s+(\d+)", self.say("show port stats all"))))
@@ -33,15 +34,20 @@ class Testpmd(Contender):
 
 
 @contextmanager
-def testpmd(mode, vdevs, setting, buffers, counter="TX", name="testpmd"):
-    """Forwarding and stopped. `vdevs` are device arguments; `counter`: TX or RX frames count."""
+def testpmd(mode, vdevs, setting, buffers, counter="TX", name="testpmd", cores=None):
+    """Forwarding and stopped. `vdevs` are device arguments; `counter`: TX or RX frames count. `cores`:
+    of the polling threads, each with a queue of each port (default: that under test)."""
+    cores = cores or [setting.core]
+    lcores = ",".join(f"{i}@{core}" for i, core in enumerate([setting.control_core, *cores]))
+    count = len(cores)
     memory = ["--in-memory"] if setting.huge else [
         "--no-huge", "-m", str(256 + buffers * 3 // 1024), f"--file-prefix=b{os.getpid()}"]
     devices = [word for vdev in vdevs for word in ("--vdev", vdev)]
     command = [
         places.peer("dpdk-testpmd"), *memory, "--no-pci", "--no-telemetry",
-        "--lcores", f"0@{setting.control_core},1@{setting.core}", *devices, "--",
-        "-i", f"--forward-mode={mode}", "--nb-cores=1", f"--burst={setting.burst}",
+        "--lcores", lcores, *devices, "--",
+        "-i", f"--forward-mode={mode}", f"--nb-cores={count}", f"--rxq={count}", f"--txq={count}",
+        f"--burst={setting.burst}",
         f"--total-num-mbufs={buffers}", "--no-flush-rx",
     ]
     # A terminal, because testpmd buffers what it prints to a pipe, but not its prompt.
@@ -50,7 +56,7 @@ def testpmd(mode, vdevs, setting, buffers, counter="TX", name="testpmd"):
         processes.preferred(command), stdin=theirs, stdout=theirs, stderr=theirs
     ) as child:
         os.close(theirs)
-        contender = Testpmd(terminal, child.pid, name, counter)
+        contender = Testpmd(terminal, child.pid, name, counter, count)
         if "failed" in (said := contender.prompt()):
             raise RuntimeError(f"dpdk-testpmd could not start its ports:\n{said}")
         contender.say("start")

@@ -4,6 +4,7 @@
 
 #include "dataplane/core/explain.hpp"
 #include "dataplane/core/tracing.hpp"
+#include "dataplane/placement/frame_owner.hpp"
 #include "tests/unit/dataplane/core/alike.hpp"
 #include "tests/unit/dataplane/core/random_frames.hpp"
 #include "tests/unit/dataplane/core/wide_frames.hpp"
@@ -138,6 +139,140 @@ TEST(ProcessBurst, RunsOfOneKindAreTheSameAsFramesOneByOne) {
   EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
   EXPECT_GT(on_their_way, 10'000U);
   EXPECT_GT(contributed, 100U);
+}
+
+/// Each frame by its bytes alone (frame_owner.hpp), whatever frames are around it.
+TEST(ProcessBurst, WhatIsAnotherWorkersIsHandedOverAndChangesNothing) {
+  constexpr std::uint8_t self = 1;
+  RandomFrames random(seed() + 6);
+  TestSwitch burst(random_test_settings());
+  TestSwitch single(random_test_settings());
+  placement::Owners owners{.trees = placement::Placement(3), .self = self};
+  for (std::uint8_t port = 0; port < max_ports; ++port) {
+    owners.ports[port] = port % 3;
+  }
+  for (TestSwitch* s : {&burst, &single}) {
+    s->adopt(tables_of_all_policies(s->core.settings().timers));
+    s->core.owners() = owners;
+  }
+  std::size_t handed_over = 0;
+  std::size_t contributed = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const PortNumber in = random.port();
+    std::vector<Frame> frames;
+    for (std::size_t i = random.below(70); i != 0; --i) {
+      frames.push_back(random.one_in(15) ? random_unicast(random) : random.frame());
+    }
+    std::size_t i = 0;
+    ASSERT_NO_FATAL_FAILURE(
+        expect_decided_alike(burst, single, in, frames, random, [&](const Decision& d) {
+          const FrameView frame = frames[i++].view();
+          const std::size_t owner = placement::worker_of(frame.data, frame.length, owners.trees,
+                                                         self, owners.ports[in.value]);
+          if (d.action == Action::hand_over) {
+            ++handed_over;
+            ASSERT_NE(owner, self);
+            ASSERT_EQ(d.port.value, owner);
+          } else if (d.action != Action::drop) {
+            ASSERT_EQ(owner, self);
+          }
+          contributed += d.event == Event::contributed ? 1 : 0;
+        }));
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  EXPECT_GT(handed_over, 10'000U);
+  EXPECT_GT(contributed, 100U);
+  for (std::uint16_t t = 0; t < 4; ++t) {
+    for (std::uint8_t id = 0; id < reductions_per_tree; ++id) {
+      const ReductionKey key(TreeNumber{t}, ReductionId{id});
+      EXPECT_TRUE(owners.has(TreeNumber{t}) || !burst.core.engines().descriptor(key).match.armed())
+          << "tree " << t;
+    }
+  }
+}
+
+/// Frames to one of the trees 4 to 7, mostly alike; some are damaged, or shorter than they say.
+std::vector<Frame> frames_to_copy(RandomFrames& random, TreeNumber tree) {
+  std::vector<Frame> frames;
+  wire::ReductionFrame like;
+  std::size_t length = 0;
+  for (std::size_t i = random.below(70); i != 0; --i) {
+    if (length == 0 || random.one_in(12)) {
+      like = random.reduction();
+      like.tree = tree;
+      like.source_nid = Nid{1};
+      like.vni = Vni{0x400};
+      length = random.one_in(2) ? wire::reduction_frame_bytes : 34 + random.below(100);
+    }
+    if (random.one_in(20)) {
+      like.tree = TreeNumber{static_cast<std::uint16_t>(random.below(9))};
+    }
+    Frame f(like);
+    f.resize(length);
+    wire::store_be<std::uint16_t>(f.portals() + wire::portals_offset::total_length,
+                                  static_cast<std::uint16_t>(length - wire::ethernet_header_bytes));
+    f.fix_checksum();
+    if (random.one_in(12)) {
+      f.bytes()[12 + random.below(22)] ^= static_cast<std::byte>(1U << random.below(8));
+      if (random.one_in(2)) {
+        f.fix_checksum();
+      }
+    }
+    if (random.one_in(30)) {
+      f.resize(random.below(120));
+    }
+    frames.push_back(std::move(f));
+  }
+  return frames;
+}
+
+TEST(ProcessBurst, CopiesAreTheSameAsFramesOneByOne) {
+  RandomFrames random(seed() + 5);
+  TestSwitch burst;
+  TestSwitch single;
+  for (TestSwitch* s : {&burst, &single}) {
+    TablesBuilder tables = tables_of_all_policies(s->core.settings().timers);
+    for (std::uint8_t t = 4; t < 8; ++t) {
+      EXPECT_EQ(tables.add_tree(TreeNumber{t}, 0, PortNumber{static_cast<std::uint8_t>(t - 4)},
+                                PortSet{0b110000}),
+                "");
+    }
+    s->adopt(std::move(tables));
+  }
+  std::size_t copied = 0;
+  std::size_t dropped = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const PortNumber in{static_cast<std::uint8_t>(random.below(4))};
+    const PortNumber changed = random.port();
+    const bool up = !random.one_in(4);
+    burst.core.port_changed(changed, up);
+    single.core.port_changed(changed, up);
+    const TreeNumber tree{static_cast<std::uint16_t>(random.one_in(8) ? 4U : 4U + in.value)};
+    ASSERT_NO_FATAL_FAILURE(expect_decided_alike(burst, single, in, frames_to_copy(random, tree),
+                                                 random, [&](const Decision& d) {
+                                                   copied += d.event == Event::multicast ? 1 : 0;
+                                                   dropped += d.action == Action::drop ? 1 : 0;
+                                                 }));
+  }
+  EXPECT_EQ(all_counters(burst.core), all_counters(single.core));
+  EXPECT_GT(copied, 20'000U);
+  EXPECT_GT(dropped, 1'000U);
+}
+
+TEST(ProcessBurst, OfCopiesNothingIsNotable) {
+  TestSwitch s;
+  wire::ReductionFrame f = arm(7);
+  f.tree = ordinary_tree;
+  std::vector<Frame> frames(5, Frame(f));
+  std::vector<FrameView> views;
+  for (Frame& one : frames) {
+    views.push_back(one.view());
+  }
+  std::vector<Decision> decisions(views.size());
+  const BurstOutcome outcome = s.core.process_burst(parent, views, s.now, decisions);
+  EXPECT_TRUE(outcome.notable.empty());
+  expect_outcome(outcome, decisions);
+  EXPECT_EQ(decisions.back().event, Event::multicast);
 }
 
 TEST(ProcessBurst, OfContributionsThatWereAbsorbedNothingIsNotable) {

@@ -50,6 +50,13 @@ public:
                 to_string(root.value) + ", of " + to_string(length) + " in " +
                 to_string(traffic_class));
   }
+  std::size_t hand_over(std::size_t first, std::size_t count, std::size_t worker) {
+    const std::size_t taken = std::min(count, longest_run_);
+    return note("hand over " + to_string(first) + "+" + to_string(taken) + " to " +
+                to_string(worker))
+               ? taken
+               : 0;
+  }
   [[nodiscard]] const std::vector<std::string>& pages() const { return pages_; }
 
 private:
@@ -104,6 +111,7 @@ const std::vector<Decision> one_of_each = {
      .port = PortNumber{2},
      .length = 66,
      .traffic_class = 3},
+    {.action = Action::hand_over, .event = Event::handed_over, .port = PortNumber{5}},
 };
 
 TEST(Dispatch, does_what_each_decision_says) {
@@ -112,7 +120,7 @@ TEST(Dispatch, does_what_each_decision_says) {
   EXPECT_EQ(diary.pages(), (std::vector<std::string>{
                                "release 0+2", "deliver 2", "release 2+1", "send 3+1 to 3 in 2",
                                "result 4+1 to 4 of 77 in 1", "copy 5+1 to 6 in 0",
-                               "result copy 6 to 7, first 2, of 66 in 3"}));
+                               "result copy 6 to 7, first 2, of 66 in 3", "hand over 7+1 to 5"}));
 }
 
 TEST(Dispatch, what_is_at_no_place_to_look_at_is_released_together) {
@@ -200,7 +208,7 @@ TEST(Dispatch, of_frames_that_go_together_those_that_found_no_room_are_asked_for
 }
 
 TEST(Dispatch, stops_where_the_shell_has_no_room_and_goes_on_from_there) {
-  for (std::size_t room = 0; room < 7; ++room) {
+  for (std::size_t room = 0; room < 8; ++room) {
     Diary first(room);
     const std::size_t done = dispatch(one_of_each, first);
     ASSERT_LT(done, one_of_each.size());
@@ -208,7 +216,7 @@ TEST(Dispatch, stops_where_the_shell_has_no_room_and_goes_on_from_there) {
     dispatch(std::span(one_of_each).subspan(done), rest);
     // A delivery whose release found no room is asked for again.
     const std::size_t repeated = room == 2 ? 1 : 0;
-    EXPECT_EQ(first.pages().size() + rest.pages().size(), 7 + repeated) << room;
+    EXPECT_EQ(first.pages().size() + rest.pages().size(), 8 + repeated) << room;
   }
 }
 

@@ -296,6 +296,17 @@ TEST_F(doctor, a_clock_that_follows_the_load) {
   expect_only("clock", Verdict::advice, "cores 3", "cpupower -c 3 frequency-set -g performance");
 }
 
+TEST_F(doctor, more_workers_than_cores) {
+  put("/sys/devices/system/cpu/online", "2\n");
+  EXPECT_THAT(text_of(findings()), HasSubstr("2 workers share 1 core,"));
+}
+
+TEST_F(doctor, says_which_ports_may_bring_frames_to_the_worker_of_their_tree) {
+  const std::string text = text_of(findings());
+  EXPECT_THAT(text, HasSubstr("port up (0000:03:00.0): only drivers with rules on raw bytes"));
+  EXPECT_THAT(text, HasSubstr("port host (eth1): has one worker, which hands over"));
+}
+
 TEST_F(doctor, interrupts_on_cores_of_workers) {
   put("/proc/irq/30/effective_affinity_list", "2\n");
   put("/proc/irq/31/effective_affinity_list", "3\n"); // no device has it
@@ -308,6 +319,7 @@ TEST_F(doctor, a_nic_at_another_node) {
   put(std::string(nic) + "/numa_node", "1\n");
   expect_only("numa", Verdict::advice, "is at NUMA node 1, and no worker is: name cores of 4-7",
               "");
+  EXPECT_THAT(text_of(findings()), HasSubstr("NUMA nodes 0, 1 have ports: each has a pool"));
 }
 
 TEST_F(doctor, an_interface_that_is_not_there) {

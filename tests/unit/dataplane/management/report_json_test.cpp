@@ -61,6 +61,24 @@ TEST(to_json, tree) {
                        "passed_through":0,"late":0,"stale":0}])json"));
 }
 
+TEST(to_json, says_how_frames_come_to_their_workers_where_trees_are_placed) {
+  FakeInspector inspector;
+  auto ports = inspector.ports("");
+  auto trees = inspector.trees("");
+  auto workers = inspector.workers();
+  EXPECT_FALSE(to_json(ports).at(0).as_object().contains("steering"));
+  EXPECT_FALSE(to_json(trees).at(0).as_object().contains("worker"));
+  EXPECT_FALSE(to_json(workers).at(0).as_object().contains("trees"));
+  ports[0].steering = "hand-over";
+  ports[0].steering_why = "its driver has no rules";
+  trees[0].worker = 3;
+  workers[0].trees = 17;
+  EXPECT_EQ(to_json(ports).at(0).at("steering"), "hand-over");
+  EXPECT_EQ(to_json(ports).at(0).at("steering_why"), "its driver has no rules");
+  EXPECT_EQ(to_json(trees).at(0).at("worker"), 3);
+  EXPECT_EQ(to_json(workers).at(0).at("trees"), 17);
+}
+
 TEST(to_json, ordinary_multicast_has_no_timer) {
   FakeInspector inspector;
   auto trees = inspector.trees("");
@@ -117,7 +135,7 @@ TEST(to_json, worker_with_and_without_a_core) {
   FakeInspector inspector;
   auto workers = inspector.workers();
   EXPECT_EQ(to_json(workers), parse(R"json([{"worker":1,"ports":["leaf0/host0"],"busy_share":0.25,
-                                         "core":3,"cycles":0,"busy_cycles":0,"iterations":1000,"busy_iterations":0,
+                                         "core":3,"pool":0,"cycles":0,"busy_cycles":0,"iterations":1000,"busy_iterations":0,
                              "frames":0,"handed_over":0,"subtotals":0,"added_up":0,
                              "sleeps":0,"slept_us":0}])json"));
   workers[0].core.reset();

@@ -20,6 +20,7 @@ namespace {
 using tributary::test::message_of;
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -128,6 +129,25 @@ TEST(EalPlan, memory_and_buffers_grow_with_transmit_queues_for_each_worker) {
   EXPECT_EQ(plan_for(config::PortKind::pci, 8, 8).memory.buffers, without.memory.buffers);
 }
 
+/// Otherwise one pool serves all nodes, and the log says why.
+TEST(EalPlan, has_a_pool_for_each_node_with_ports_if_hugepages_suffice) {
+  const config::Config configuration = with_ports(2);
+  HostFacts machine = host(64 * gib);
+  EXPECT_THAT(plan_eal(configuration, machine).pools, ElementsAre(placement::any_node));
+  machine.nodes = {.ports = {0, 1}, .workers = {1}};
+  const EalPlan plan = plan_eal(configuration, machine);
+  ASSERT_TRUE(plan.hugepages);
+  EXPECT_THAT(plan.pools, ElementsAre(0, 1));
+  EXPECT_THAT(plan.nodes_of_workers, ElementsAre(1));
+  EXPECT_THAT(plan.explanation, HasSubstr("each of NUMA nodes 0, 1"));
+  machine.hugepages.free_bytes = plan.memory.bytes() * 3 / 2;
+  EXPECT_THAT(plan_eal(configuration, machine).pools, ElementsAre(placement::any_node));
+  EXPECT_THAT(plan_eal(configuration, machine).explanation, HasSubstr("one pool of buffers for"));
+  machine.hugepages.free_bytes = 0;
+  EXPECT_THAT(plan_eal(configuration, machine).pools, ElementsAre(placement::any_node));
+  EXPECT_THAT(plan_eal(configuration, machine).explanation, HasSubstr("only in hugepages"));
+}
+
 TEST(TransmitQueues, are_one_for_each_worker_where_nothing_is_decided_about_all_that_waits) {
   config::Port port;
   port.kind = config::PortKind::pci;
@@ -139,10 +159,12 @@ TEST(TransmitQueues, are_one_for_each_worker_where_nothing_is_decided_about_all_
   port.tags = true;
   EXPECT_EQ(wanted_senders(port, 4, 1), 1U);
   port.tags = false;
-  for (const auto kind : {config::PortKind::af_xdp, config::PortKind::af_packet,
-                          config::PortKind::memif, config::PortKind::pcap}) {
+  port.kind = config::PortKind::af_xdp;
+  EXPECT_EQ(wanted_senders(port, 4, 1), 4U) << "with the receive queue of the same pair";
+  for (const auto kind :
+       {config::PortKind::af_packet, config::PortKind::memif, config::PortKind::pcap}) {
     port.kind = kind;
-    EXPECT_EQ(wanted_senders(port, 4, 1), 1U) << "their queues come in pairs, or singly";
+    EXPECT_EQ(wanted_senders(port, 4, 1), 1U) << "their queues come singly";
   }
 }
 
@@ -254,6 +276,22 @@ TEST(FrameRoom, suits_the_kernel_and_the_driver_whatever_the_longest_frame) {
     }
   }
   EXPECT_EQ(buffer_bytes_for(config::default_longest_frame), 2048U);
+}
+
+TEST(DeviceArguments, pcap_has_a_file_for_each_worker_where_the_name_says_so) {
+  config::Port port;
+  port.kind = config::PortKind::pcap;
+  port.rx_file = "in-{queue}.pcap";
+  port.repeat = true;
+  EXPECT_EQ(device_arguments(port, {.queue_pairs = 2}, 2048).arguments,
+            "rx_pcap=in-0.pcap,rx_pcap=in-1.pcap,infinite_rx=1");
+  port.tx_file = "out-{queue}.pcap";
+  port.repeat = false;
+  EXPECT_EQ(device_arguments(port, {.queue_pairs = 2}, 2048).arguments,
+            "rx_pcap=in-0.pcap,rx_pcap=in-1.pcap,tx_pcap=out-0.pcap,tx_pcap=out-1.pcap");
+  EXPECT_EQ(wanted_senders(port, 4, 1), 4U);
+  port.rx_file = "in.pcap";
+  EXPECT_EQ(wanted_senders(port, 4, 1), 1U);
 }
 
 TEST(DeviceArguments, pcap_replays_writes_or_both) {

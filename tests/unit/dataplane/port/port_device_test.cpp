@@ -39,6 +39,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// What drivers report events with. Its header is not installed.
+struct rte_eth_dev;
+extern "C" {
+rte_eth_dev* rte_eth_dev_allocated(const char* name);
+int rte_eth_dev_callback_process(rte_eth_dev* device, rte_eth_event_type event, void* of_event);
+}
+
 namespace tributary::port::test {
 namespace {
 
@@ -543,6 +550,30 @@ TEST(NicTest, that_is_removed_is_away_and_is_let_go_of) {
   EXPECT_EQ(rte_eal_hotplug_remove("vdev", name), 0);
 }
 
+TEST(NicTest, that_is_reset_is_let_go_of_and_comes_back) {
+  constexpr const char* name = "net_null_reset";
+  WakeUp& changes = shared_eal().device_events();
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", name, ""), 0);
+  PortDevice nic(nic_named(name), shared_eal());
+  changes.accept(); // the previous event
+  rte_eth_dev_callback_process(rte_eth_dev_allocated(name), RTE_ETH_EVENT_INTR_RESET, nullptr);
+  pollfd readable{.fd = changes.descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&readable, 1, 0), 1) << "the control thread is woken";
+  changes.accept();
+  EXPECT_EQ(nic.refresh_link(), LinkState::away);
+  ASSERT_TRUE(nic.was_removed());
+  EXPECT_TRUE(nic.was_reset());
+  nic.let_go();
+  EXPECT_FALSE(nic.was_removed());
+  EXPECT_FALSE(nic.was_reset()) << "once";
+  ASSERT_EQ(rte_eal_hotplug_remove("vdev", name), 0); // as the driver of a PCI device does
+  ASSERT_EQ(rte_eal_hotplug_add("vdev", name, ""), 0);
+  nic.reopen();
+  EXPECT_EQ(nic.refresh_link(), LinkState::up);
+  nic.let_go();
+  EXPECT_EQ(rte_eal_hotplug_remove("vdev", name), 0);
+}
+
 TEST(NicTest, that_is_not_there_is_refused_with_the_cause) {
   shared_eal();
   const std::string said = message_of<PortError>(
@@ -855,6 +886,51 @@ TEST(PortDevice, frames_sent_to_a_pcap_port_can_be_received_from_its_file) {
     }
   }
   EXPECT_EQ(shared_eal().free_buffers(), before);
+}
+
+TEST(PortDevice, a_pcap_port_with_a_file_for_each_worker_has_queues_for_each) {
+  const tributary::test::ScratchDirectory scratch;
+  constexpr std::uint8_t workers = 2;
+  const auto first_byte = [](std::uint16_t queue, std::uint8_t i) {
+    return static_cast<std::uint8_t>(10 * queue + i);
+  };
+  config::Port file;
+  file.name = "file";
+  file.kind = config::PortKind::pcap;
+  for (std::uint8_t queue = 0; queue < workers; ++queue) {
+    file.tx_file = scratch.file(fmt::format("in-{}.pcap", queue));
+    PortDevice writer(file, shared_eal());
+    for (std::uint8_t i = 0; i < 3; ++i) {
+      send(writer, frame_of(wire::default_ethertype, first_byte(queue, i)));
+    }
+  }
+  file.rx_file = scratch.file("in-{queue}.pcap");
+  file.tx_file = scratch.file("out-{queue}.pcap");
+  {
+    PortDevice port(file, shared_eal(), 1, workers);
+    EXPECT_TRUE(port.steered());
+    EXPECT_EQ(port.steering(), placement::Steering::sorted);
+    EXPECT_EQ(port.receive_queues(), workers);
+    ASSERT_EQ(port.transmit_queues(), workers);
+    for (std::uint16_t queue = 0; queue < workers; ++queue) {
+      std::array<rte_mbuf*, 8> received{};
+      ASSERT_EQ(port.receive_from(queue, received.data(), received.size()), 3U);
+      for (std::uint8_t i = 0; i < 3; ++i) {
+        const auto* data = rte_pktmbuf_mtod(received[i], const std::byte*);
+        EXPECT_EQ(Frame(data, data + received[i]->pkt_len),
+                  frame_of(wire::default_ethertype, first_byte(queue, i)));
+      }
+      EXPECT_EQ(port.transmit_on(queue, received.data(), 3), 3U);
+    }
+  }
+  file.rx_file = scratch.file("out-{queue}.pcap");
+  file.tx_file.clear();
+  {
+    PortDevice alone(file, shared_eal());
+    EXPECT_FALSE(alone.steered());
+    EXPECT_EQ(expect(alone), frame_of(wire::default_ethertype, first_byte(0, 0)))
+        << "the file of worker 0";
+  }
 }
 
 TEST(PortDevice, a_null_port_receives_nothing_and_takes_everything) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <initializer_list>
 
 #include <algorithm>
 #include <cstdint>
@@ -94,6 +95,18 @@ TEST(QueuePlan, gives_owners_a_pair_each_and_refuses_more_than_there_are) {
               AllOf(HasSubstr("net_mana takes only powers of two"), HasSubstr("ask for 2")));
 }
 
+TEST(QueuePlan, gives_each_worker_a_pair_where_all_receive_queues_are_read) {
+  for (const Driver& driver : drivers) {
+    if (driver.most >= 2) {
+      SCOPED_TRACE(driver.name);
+      const QueuePlan plan = plan_queues(2, 2, {driver.name, driver.most, driver.most}, "the NIC");
+      EXPECT_EQ(plan.receive, 2U);
+      EXPECT_EQ(plan.transmit, 2U);
+      EXPECT_EQ(plan.senders, 2U);
+    }
+  }
+}
+
 TEST(QueuePlan, device_that_has_other_queues_than_planned_is_refused) {
   const QueuePlan plan = plan_queues(1, 2, {"net_ixgbe", 8, 8}, "the NIC");
   require_as_planned(plan, 1, 2);
@@ -103,6 +116,13 @@ TEST(QueuePlan, device_that_has_other_queues_than_planned_is_refused) {
               }),
               AllOf(HasSubstr("2 receive and 2 transmit queues instead of 1 and 2"),
                     HasSubstr("queues that are not read")));
+}
+
+TEST(QueuePlan, of_an_interface_needs_a_pair_for_each_worker_and_no_other) {
+  EXPECT_EQ(problem_with_pairs(2, 2, "eth1"), "");
+  for (const std::uint16_t pairs : std::initializer_list<std::uint16_t>{1, 4}) {
+    EXPECT_THAT(problem_with_pairs(pairs, 2, "eth1"), HasSubstr("`ethtool -L eth1 combined 2`"));
+  }
 }
 
 } // namespace

@@ -80,18 +80,19 @@ core::SwitchSettings engines_at_parents() {
   return settings;
 }
 
-Host::Host(const std::string& ring) : device_(ring_port(ring), eal()) {}
+Host::Host(const std::string& ring, std::uint16_t lanes)
+    : device_(ring_port(ring), eal(), 1, lanes) {}
 
-void Host::send(const Frame& frame) {
+void Host::send(const Frame& frame, std::uint16_t lane) {
   rte_mbuf* buffer = port::allocate(eal().pool());
   ASSERT_NE(buffer, nullptr);
   std::memcpy(rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(frame.size())), frame.data(),
               frame.size());
-  send(buffer);
+  send(buffer, lane);
 }
 
-void Host::send(rte_mbuf* frame) {
-  ASSERT_TRUE(eventually([&] { return device_.transmit(&frame, 1) == 1; }));
+void Host::send(rte_mbuf* frame, std::uint16_t lane) {
+  ASSERT_TRUE(eventually([&] { return device_.transmit_on(lane, &frame, 1) == 1; }));
 }
 
 std::optional<Frame> Host::receive() {
@@ -154,9 +155,11 @@ Fabric::Fabric(const Options& options) {
     if (options.configure) {
       options.configure(i, port);
     }
+    const bool sorted = options.sorted.contains(PortNumber{static_cast<std::uint8_t>(i)});
+    const auto workers = static_cast<std::uint16_t>(options.workers);
     devices_.push_back(std::make_unique<port::PortDevice>(
-        port, eal(), 1, static_cast<std::uint16_t>(options.own_queues ? options.workers : 1)));
-    hosts_.push_back(std::make_unique<Host>(ring));
+        port, eal(), 1, sorted || options.own_queues ? workers : std::uint16_t{1}, sorted));
+    hosts_.push_back(std::make_unique<Host>(ring, sorted ? workers : std::uint16_t{1}));
     plan.ports.push_back(devices_.back().get());
   }
   config::Process process;

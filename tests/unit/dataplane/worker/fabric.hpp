@@ -39,12 +39,15 @@ Frame bytes_of(const wire::ReductionFrame& frame);
 /// The far end of one switch port.
 class Host {
 public:
-  explicit Host(const std::string& ring);
-  /// Sends one frame of these bytes.
-  void send(const Frame& frame);
-  void send(const wire::ReductionFrame& frame) { send(bytes_of(frame)); }
+  /// `lanes`: receive queues of the switch's port, if it has several.
+  explicit Host(const std::string& ring, std::uint16_t lanes = 1);
+  /// Sends one frame of these bytes to a receive queue of the switch's port.
+  void send(const Frame& frame, std::uint16_t lane = 0);
+  void send(const wire::ReductionFrame& frame, std::uint16_t lane = 0) {
+    send(bytes_of(frame), lane);
+  }
   /// Sends this buffer, which may be shared.
-  void send(rte_mbuf* frame);
+  void send(rte_mbuf* frame, std::uint16_t lane = 0);
   /// The next frame that has arrived, or nothing.
   std::optional<Frame> receive();
   /// Waits for the next frame.
@@ -62,6 +65,7 @@ struct Options {
   std::size_t ports = 4;
   std::uint32_t workers = 1;
   bool own_queues = false;                      ///< each worker has a transmit queue of each port
+  PortSet sorted{};                             ///< ports with a receive queue for each worker
   bool stepped = false;                         ///< no threads: the test calls `WorkerGroup::step`
   std::shared_ptr<const core::Tables> tables{}; ///< null: `star_tables`
   config::Poll poll = config::Poll::adaptive;

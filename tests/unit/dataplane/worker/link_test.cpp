@@ -135,12 +135,11 @@ TEST_P(LinkTest, a_silent_neighbour_takes_the_port_out_of_the_core_and_wakes_the
   EXPECT_EQ(event->change.reason, liveness::Reason::silent);
   EXPECT_GE(event->change.after_ns, 15 * ns_per_ms);
   EXPECT_TRUE(fabric_.workers().link_failed(0, port));
-  for (std::uint8_t owner = 0; owner < 4; ++owner) { // each worker's own
+  for (std::size_t owner = 0; owner < fabric_.workers().worker_count(); ++owner) {
     EXPECT_TRUE(eventually([&] {
       bool up = true;
-      fabric_.workers().with_core(0, PortNumber{owner}, [&](const core::SwitchCore& core) {
-        up = core.ports_up().contains(port);
-      });
+      fabric_.workers().with_core(
+          0, owner, [&](const core::SwitchCore& core) { up = core.ports_up().contains(port); });
       return !up;
     }));
   }

@@ -8,7 +8,10 @@
 #include "tests/support/scratch_directory.hpp"
 
 #include <array>
+#include <memory>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <rte_bus_vdev.h>
@@ -636,66 +639,148 @@ TEST(WorkerGroup, ports_with_classes_of_their_own_are_left_to_their_workers) {
       << "where a device has fewer";
 }
 
-/// What the root has got when a frame leaves by another port.
+/// What the root has got when frames leave by another port.
 struct AtTheRoot {
   Host& root;
-  std::vector<std::optional<Frame>> got;
+  std::uint16_t queue = 0; ///< of the other port
+  std::vector<Frame> got{};
+  std::size_t left = 0; ///< by the other port, so far
+  bool always_first = true;
 };
 
-std::uint16_t look_at_the_root(std::uint16_t /*port*/, std::uint16_t /*queue*/,
-                               rte_mbuf** /*frames*/, std::uint16_t count, void* of_test) {
+std::uint16_t look_at_the_root(std::uint16_t /*port*/, std::uint16_t queue, rte_mbuf** /*frames*/,
+                               std::uint16_t count, void* of_test) {
   AtTheRoot& at_the_root = *static_cast<AtTheRoot*>(of_test);
-  at_the_root.got.push_back(at_the_root.root.receive());
+  EXPECT_EQ(queue, at_the_root.queue);
+  while (auto frame = at_the_root.root.receive()) {
+    at_the_root.got.push_back(std::move(*frame));
+  }
+  at_the_root.left += count;
+  at_the_root.always_first &= at_the_root.got.size() >= at_the_root.left;
   return count;
 }
 
-TEST(WorkerGroup, the_root_gets_an_in_switch_result_before_a_port_with_a_lower_number_does) {
-  eal(); // DPDK has been started
-  const char* const device = "net_null_observed";
-  ASSERT_EQ(rte_eal_hotplug_add("vdev", device, "no-rx=1"), 0);
-  {
+/// A switch that makes results itself, between a port that is observed, leaves at ports 1 and 3,
+/// and the root at port 2. With two workers each of them has queues of all ports.
+class RootFirstTest : public ::testing::TestWithParam<std::uint32_t> {
+protected:
+  RootFirstTest() {
+    eal(); // DPDK has been started
+    EXPECT_EQ(rte_eal_hotplug_add("vdev", device, "no-rx=1"), 0);
+    const bool several = GetParam() > 1;
     core::TablesBuilder builder;
-    for (std::size_t i = 0; i < 3; ++i) {
-      ASSERT_EQ(builder.add_port({}), "");
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(builder.add_port({}), "");
     }
-    ASSERT_EQ(builder.add_tree(tree, 2, PortNumber{2}, PortSet{0b011}, {.in_switch = true}), "");
-    Fabric fabric({.ports = 3,
-                   .stepped = true,
-                   .tables = builder.build(1),
-                   .poll = config::Poll::busy,
-                   .configure = [&](std::size_t number, config::Port& port) {
-                     if (number == 0) {
-                       port.kind = config::PortKind::pci;
-                       port.pci_address = device;
-                     }
-                   }});
-    wire::ReductionFrame frame = arm_frame(7);
-    frame.word.resno = SequenceNumber(1023);
-    fabric.host(2).send(frame);
-    fabric.workers().step(0);
-    ASSERT_TRUE(fabric.host(1).receive().has_value());
-
-    std::uint16_t number = 0;
-    ASSERT_EQ(rte_eth_dev_get_port_by_name(device, &number), 0);
-    AtTheRoot at_the_root{.root = fabric.host(2), .got = {}};
-    const auto* const observed = rte_eth_add_tx_callback(number, 0, look_at_the_root, &at_the_root);
-    ASSERT_NE(observed, nullptr);
-    for (const std::size_t member : {2U, 1U}) {
-      frame = contribution(7, member);
-      frame.word.resno = frame.word.seqno;
-      fabric.host(member).send(frame);
-      fabric.workers().step(0);
+    for (std::uint8_t r = 0; r < reductions; r += reductions_per_tree) {
+      EXPECT_EQ(builder.add_tree(tree_of(r), 3, root, PortSet{0b1011}, {.in_switch = true}), "");
     }
-    EXPECT_EQ(rte_eth_remove_tx_callback(number, 0, observed), 0);
-    ASSERT_EQ(at_the_root.got.size(), 1U);
-    ASSERT_TRUE(at_the_root.got[0].has_value());
-    wire::ReductionFrame result;
-    ASSERT_EQ(wire::decode(*at_the_root.got[0], wire::default_ethertype, result),
-              wire::DecodeError::none);
-    EXPECT_EQ(result.payload[0], 3U);
+    fabric_ =
+        std::make_unique<Fabric>(Options{.ports = 4,
+                                         .workers = GetParam(),
+                                         .own_queues = several,
+                                         .sorted = several ? PortSet{0b1110} : PortSet{},
+                                         .stepped = true,
+                                         .tables = builder.build(1),
+                                         .poll = config::Poll::busy,
+                                         .configure = [](std::size_t number, config::Port& port) {
+                                           if (number == 0) {
+                                             port.kind = config::PortKind::pci;
+                                             port.pci_address = device;
+                                           }
+                                         }});
+    EXPECT_EQ(rte_eth_dev_get_port_by_name(device, &number_), 0);
+    if (const placement::Placement* const placed = fabric_->workers().placement(0)) {
+      worker_ = static_cast<std::uint16_t>(placed->worker_of(tree_of(0)));
+    }
   }
-  EXPECT_EQ(rte_eal_hotplug_remove("vdev", device), 0);
+  ~RootFirstTest() override {
+    fabric_.reset();
+    EXPECT_EQ(rte_eal_hotplug_remove("vdev", device), 0);
+  }
+  /// Trees that the same worker has, of two.
+  static TreeNumber tree_of(std::uint8_t reduction) {
+    return TreeNumber{static_cast<std::uint16_t>(7 + 2 * (reduction / reductions_per_tree))};
+  }
+  void send(std::size_t member, wire::ReductionFrame frame, std::uint8_t reduction) {
+    frame.tree = tree_of(reduction);
+    frame.reduction = ReductionId{static_cast<std::uint8_t>(reduction % reductions_per_tree)};
+    frame.word.resno = frame.word.arm ? SequenceNumber(1023) : frame.word.seqno;
+    fabric_->host(member).send(frame, worker_);
+  }
+  void step() { fabric_->workers().step(worker_); }
+  /// Arms the first ones.
+  void arm(std::uint8_t count) {
+    for (std::uint8_t r = 0; r < count; ++r) {
+      send(root.value, arm_frame(7), r);
+      step();
+    }
+    for (const std::size_t leaf : {1U, 3U}) {
+      ASSERT_EQ(fabric_->host(leaf).receive_all(), count);
+    }
+  }
+  void contribute(std::size_t member, std::uint8_t first, std::uint8_t end) {
+    for (std::uint8_t r = first; r < end; ++r) {
+      send(member, contribution(7, member), r);
+    }
+  }
+  /// Calls `f`, and returns what was observed meanwhile.
+  template <typename F> AtTheRoot observe(F&& f) {
+    AtTheRoot at_the_root{.root = fabric_->host(root.value), .queue = worker_};
+    const auto* const observed =
+        rte_eth_add_tx_callback(number_, worker_, look_at_the_root, &at_the_root);
+    EXPECT_NE(observed, nullptr);
+    f();
+    EXPECT_EQ(rte_eth_remove_tx_callback(number_, worker_, observed), 0);
+    return at_the_root;
+  }
+
+  static constexpr const char* device = "net_null_observed";
+  static constexpr std::uint8_t reductions = 40;
+  static constexpr PortNumber root{2};
+  std::unique_ptr<Fabric> fabric_;
+  std::uint16_t number_ = 0;
+  std::uint16_t worker_ = 0; ///< has the tree
+};
+
+TEST_P(RootFirstTest, a_result_leaves_to_the_root_before_it_leaves_by_a_port_with_a_lower_number) {
+  EXPECT_TRUE(GetParam() == 1 || worker_ != fabric_->workers().worker_of(0, root))
+      << "or the second case is the first one";
+  arm(1);
+  const AtTheRoot seen = observe([&] {
+    for (const std::size_t member : {2U, 1U, 3U}) {
+      contribute(member, 0, 1);
+      step();
+    }
+  });
+  EXPECT_TRUE(seen.always_first);
+  EXPECT_EQ(seen.left, 1U);
+  ASSERT_EQ(seen.got.size(), 1U);
+  wire::ReductionFrame result;
+  ASSERT_EQ(wire::decode(seen.got[0], wire::default_ethertype, result), wire::DecodeError::none);
+  EXPECT_EQ(result.payload[0], 6U);
 }
+
+TEST_P(RootFirstTest, more_results_than_a_port_collects_leave_to_the_root_first) {
+  constexpr std::uint8_t half = reductions / 2;
+  static_assert(half <= Worker::burst && reductions > Worker::burst);
+  arm(reductions);
+  for (const std::uint8_t first : {std::uint8_t{0}, half}) {
+    contribute(root.value, first, first + half);
+    contribute(first == 0 ? 3 : 1, first, first + half);
+    step();
+  }
+  // The last contributions to one half come by a port, those to the other by another one.
+  contribute(1, 0, half);
+  contribute(3, half, reductions);
+  const AtTheRoot seen = observe([&] { step(); });
+  EXPECT_TRUE(seen.always_first);
+  EXPECT_EQ(seen.left, std::size_t{reductions});
+  EXPECT_EQ(seen.got.size(), std::size_t{reductions});
+}
+
+INSTANTIATE_TEST_SUITE_P(WorkerGroup, RootFirstTest, ::testing::Values(1, 2),
+                         [](const auto& info) { return std::to_string(info.param); });
 
 TEST(WorkerGroup, an_idle_worker_sleeps_and_a_busy_poller_does_not) {
   Fabric idle({.poll = config::Poll::adaptive});

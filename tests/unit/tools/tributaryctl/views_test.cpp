@@ -88,6 +88,19 @@ TEST(trees_view, distinguishes_a_multicast_from_a_reduction) {
             "    0  a b\n");
 }
 
+TEST(trees_view, has_the_worker_where_trees_are_placed_on_workers) {
+  const auto result = parse(R"json([
+      {"switch":"s","tree":5,"wait_count":15,"parent":"up","children":["a","b"],"worker":1},
+      {"switch":"t","tree":6,"wait_count":0,"parent":"up","children":["a"]}])json");
+  EXPECT_EQ(trees_view(result, false),
+            "SWITCH  TREE  WAIT COUNT  TIMER  SLOTS  PARENT  WORKER  FULL  PARTIAL  PASSED  LATE  "
+            "STALE  CHILDREN\n"
+            "s          5          15                up           1     0        0       0     0  "
+            "    0  a b\n"
+            "t          6   multicast                up                 0        0       0     0  "
+            "    0  a\n");
+}
+
 TEST(trees_view, says_that_there_is_none) {
   EXPECT_EQ(trees_view(parse("[]"), false), "No tree is installed.\n");
 }
@@ -124,6 +137,17 @@ TEST(workers_view, has_the_share_of_its_time) {
   EXPECT_THAT(text, HasSubstr("any  25.6 %"));
   EXPECT_THAT(text, HasSubstr("1.5 ms"));
   EXPECT_THAT(text, HasSubstr("s/a s/b"));
+  EXPECT_THAT(text, Not(HasSubstr("TREES")));
+}
+
+TEST(workers_view, has_the_number_of_trees_that_are_placed_there) {
+  const std::string text =
+      workers_view(parse(R"([{"worker":0,"busy_share":0.5,"ports":["s/a"],"trees":7},
+                             {"worker":1,"busy_share":0.25,"ports":[],"trees":0}])"),
+                   false);
+  EXPECT_THAT(text, HasSubstr("WORKER  CPU    BUSY  TREES "));
+  EXPECT_THAT(text, HasSubstr("     0  any  50.0 %      7 "));
+  EXPECT_THAT(text, HasSubstr("     1  any  25.0 %      0 "));
 }
 
 TEST(manager_view, has_the_channel_the_transactions_and_the_neighbours) {
