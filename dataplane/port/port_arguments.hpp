@@ -8,7 +8,7 @@
 
 namespace tributary::port {
 
-/// The arguments of `rte_eal_hotplug_add("vdev", name, arguments)`.
+/// The arguments of `rte_vdev_init(name, arguments)`.
 struct DeviceArguments {
   std::string driver; ///< e.g. "net_af_xdp"; the device's name is this and a number
   std::string arguments;

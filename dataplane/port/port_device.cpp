@@ -260,8 +260,8 @@ void PortDevice::probe() {
   const DriverDescriptors before(AF_PACKET);
   // It could serve a second process, which the environment is not started for.
   HeldDpdk of_memif("Failed to register mp action callback");
-  if (const int error = rte_eal_hotplug_add("vdev", device_name_.c_str(), device.arguments.c_str());
-      error != 0) {
+  // Not by rte_eal_hotplug_add(), which takes 127 characters with DPDK 24.11: paths are longer.
+  if (const int error = rte_vdev_init(device_name_.c_str(), device.arguments.c_str()); error != 0) {
     of_memif.log();
     device_name_.clear();
     fail(configuration_,
@@ -703,7 +703,7 @@ void PortDevice::close() noexcept {
       port_id_ = RTE_MAX_ETHPORTS;
     }
     if (!device_name_.empty()) {
-      rte_eal_hotplug_remove("vdev", device_name_.c_str());
+      rte_vdev_uninit(device_name_.c_str());
       device_name_.clear();
     }
     if (removed_.exchange(false, std::memory_order_acq_rel)) {
