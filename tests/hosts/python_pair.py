@@ -95,6 +95,17 @@ def a_host_that_is_dropped_is_closed():
     assert len(os.listdir("/proc/self/fd")) < before, "its sockets are open"
 
 
+def a_host_that_the_programs_end_closed_is_closed_for_older_handlers():
+    pair = Pair()
+    request = pair.groups[0].allreduce_start(np.arange(4))
+    pair.hosts[0]._own._finalizer()  # as at the end, before handlers that were registered before the host
+    refused(request.test, ValueError, "the host is closed")
+    refused(pair.groups[0].status, ValueError, "the host is closed")
+    refused(lambda: pair.hosts[0].nid, ValueError, "the host is closed")
+    pair.groups[0].leave()  # it ended with the host
+    pair.hosts[0].close()
+
+
 def a_host_that_is_closed_while_a_call_waits():
     pair = Pair(progress="caller")
     threading.Timer(0.3, pair.hosts[0].close).start()
