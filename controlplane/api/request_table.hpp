@@ -79,6 +79,9 @@ template <auto parse> auto parsed(const Call& call) {
   }
 }
 
+/// What a request has to do with the store: Route::changes and Route::decides.
+enum class Effect : std::uint8_t { shows, decides, changes };
+
 template <auto handler, typename Handlers, typename Parsed>
 void hand_over(Handlers& handlers, const Route& route, const Caller& caller, Parsed request,
                Reply reply) {
@@ -90,11 +93,18 @@ void hand_over(Handlers& handlers, const Route& route, const Caller& caller, Par
 
 template <typename Handlers, auto parse, auto handler>
 constexpr Request<Handlers> row(std::string_view method, std::string_view path, bool has_body,
-                                Who who, bool changes) {
+                                Who who, Effect effect) {
   constexpr auto ask = [](Handlers& handlers, const Route& route, const Call& call, Reply reply) {
     hand_over<handler>(handlers, route, call.caller, parsed<parse>(call), std::move(reply));
   };
-  return {{method, path, has_body, who, changes}, ask, &id_of<handler>};
+  return {{.method = method,
+           .path = path,
+           .has_body = has_body,
+           .who = who,
+           .changes = effect == Effect::changes,
+           .decides = effect != Effect::shows},
+          ask,
+          &id_of<handler>};
 }
 template <typename Handlers>
 constexpr Request<Handlers> server(std::string_view path, Route::Kind kind) {
@@ -124,8 +134,9 @@ RdmaQuarantineRequest quarantining(const std::string& vni, const std::string& ho
 // The columns.
 constexpr bool body = true;
 constexpr bool no_body = false;
-constexpr bool changes = true;
-constexpr bool reads = false;
+constexpr Effect changes = Effect::changes;
+constexpr Effect decides = Effect::decides;
+constexpr Effect reads = Effect::shows;
 constexpr Who anyone{};
 constexpr Who known{Who::Is::known};
 constexpr Who viewer{Who::Is::viewer};
@@ -147,8 +158,8 @@ template <typename H> constexpr auto request_table() {
   return std::array{
     // The Slingshot-shaped contract.
     row<H, job_request, &H::create_job>("POST", "/fabric/collectives/jobs", body, jobs, changes),
-    row<H, none, &H::list_jobs>("GET", "/fabric/collectives/jobs", no_body, job_list, reads),
-    row<H, job_name, &H::get_job>("GET", "/fabric/collectives/jobs/{job}", no_body, job, reads),
+    row<H, none, &H::list_jobs>("GET", "/fabric/collectives/jobs", no_body, job_list, decides),
+    row<H, job_name, &H::get_job>("GET", "/fabric/collectives/jobs/{job}", no_body, job, decides),
     row<H, job_patch, &H::patch_job>("PATCH", "/fabric/collectives/jobs/{job}", body, job, changes),
     row<H, job_name, &H::delete_job>("DELETE", "/fabric/collectives/jobs/{job}", no_body, jobs, changes),
     row<H, multicast_request, &H::create_multicast>("POST", "/fabric/collectives/multicasts", body, job, changes),
@@ -157,11 +168,11 @@ template <typename H> constexpr auto request_table() {
     // Groups.
     row<H, group_request, &H::create_group>("POST", "/api/v1/groups", body, job, changes),
     row<H, list_of<View::groups>, &H::view>("GET", "/api/v1/groups", no_body, viewer, reads),
-    row<H, group_name, &H::get_group>("GET", "/api/v1/groups/{job}/{name}", no_body, job, reads),
+    row<H, group_name, &H::get_group>("GET", "/api/v1/groups/{job}/{name}", no_body, job, decides),
     row<H, group_name, &H::delete_group>("DELETE", "/api/v1/groups/{job}/{name}", no_body, job, changes),
     row<H, join_request, &H::join_group>("POST", "/api/v1/groups/{name}/members", body, job, changes),
     row<H, member_request, &H::leave_group>("DELETE", "/api/v1/groups/{job}/{name}/members/{rank}", no_body, job, changes),
-    row<H, member_request, &H::renew_lease>("PUT", "/api/v1/groups/{job}/{name}/members/{rank}/lease", no_body, anyone, reads),
+    row<H, member_request, &H::renew_lease>("PUT", "/api/v1/groups/{job}/{name}/members/{rank}/lease", no_body, anyone, decides),
 
     // Views.
     row<H, list_of<View::topology>, &H::view>("GET", "/api/v1/topology", no_body, viewer, reads),
@@ -184,6 +195,9 @@ template <typename H> constexpr auto request_table() {
 
     // Trees, routes and faults.
     row<H, dry_run_of, &H::rebalance>("POST", "/api/v1/rebalance", no_body, administrator("moving trees is"), reads),
+    row<H, none, &H::view_managers>("GET", "/api/v1/managers", no_body, viewer, reads),
+    row<H, adopt_request, &H::adopt_fabric>("POST", adoptions_path, body, administrator("taking a fabric over is"), decides),
+    row<H, failover_request, &H::fail_over>("POST", "/api/v1/failovers", body, administrator("changing the leader is"), decides),
     row<H, none, &H::view_routes>("GET", "/api/v1/routes", no_body, viewer, reads),
     row<H, path_request, &H::paths>("GET", "/api/v1/paths", no_body, viewer, reads),
     row<H, limit_of, &H::faults>("GET", "/api/v1/faults", no_body, Who{Who::Is::administrator_or_open_view, "the log of faults is"}, reads),
@@ -203,7 +217,7 @@ template <typename H> constexpr auto request_table() {
 
     // Jobs' allocations and nodes.
     row<H, allocation_request, &H::allocate>("POST", "/api/v1/allocations", body, anyone, changes),
-    row<H, job_name, &H::renew_allocation>("PUT", "/api/v1/allocations/{job}/lease", no_body, job, reads),
+    row<H, job_name, &H::renew_allocation>("PUT", "/api/v1/allocations/{job}/lease", no_body, job, decides),
     row<H, nodes_request, &H::nodes>("GET", "/api/v1/nodes", no_body, viewer, reads),
     row<H, node_named, &H::nodes>("GET", "/api/v1/nodes/{id}", no_body, viewer, reads),
     row<H, node_report, &H::report_node>("PUT", "/api/v1/nodes/{id}", body, anyone, reads),
@@ -212,6 +226,7 @@ template <typename H> constexpr auto request_table() {
     server<H>("/api/v1/events", Kind::events),
     server<H>("/healthz", Kind::health),
     server<H>("/readyz", Kind::readiness),
+    server<H>("/leader", Kind::leadership),
     server<H>("/metrics", Kind::metrics),
     server<H>("/openapi.json", Kind::openapi),
     server<H>("/", Kind::page),
@@ -224,6 +239,8 @@ template <typename H> constexpr auto request_table() {
 template <typename Handlers> class ServiceOf : public Service {
 public:
   [[nodiscard]] std::span<const Route> routes() const final { return table().routes; }
+  /// The same, without an object.
+  [[nodiscard]] static std::span<const Route> all_routes() { return table().routes; }
   void serve(const Route& route, const Call& call, Reply reply) final {
     const auto at = static_cast<std::size_t>(&route - table().routes.data());
     table().requests.at(at).ask(static_cast<Handlers&>(*this), route, call, std::move(reply));

@@ -4,6 +4,7 @@
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/slingshot.hpp"
 #include "tributary/event_codes.hpp"
+#include "tributary/leader.hpp"
 #include "tributary/text.hpp"
 
 #include <boost/json.hpp>
@@ -252,6 +253,21 @@ PathRequest path_request(const Target& target) {
     *field = *value;
   }
   return request;
+}
+
+AdoptRequest adopt_request(const json::object& body) {
+  const std::string text = Fields(body).required_name("fabric");
+  const auto fabric = parse_fabric(text);
+  if (!fabric) {
+    throw RequestError(fmt::format("\"fabric\" must be the {} hexadecimal digits of a fabric, as "
+                                   "\"tributaryctl fabric show managers\" shows them, not {}",
+                                   fabric_digits, shown_text(text)));
+  }
+  return {.fabric = *fabric};
+}
+
+FailoverRequest failover_request(const json::object& body) {
+  return {.to = Fields(body).name("to").value_or("")};
 }
 
 DrainRequest drain_request(DrainRequest::Verb verb, const std::string& at, const Target& target) {

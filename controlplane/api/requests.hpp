@@ -56,6 +56,12 @@ inline constexpr std::chrono::microseconds max_collective_timeout{3'600'000'000}
 /// limit, after, switch, job and group of the query. Throws RequestError.
 [[nodiscard]] ViewRequest view_request(View what, const Target& target);
 
+/// {"fabric": "00a1b2c3d4e5f607"}
+[[nodiscard]] AdoptRequest adopt_request(const boost::json::object& body);
+
+/// {"to": "fabric-b"}, or {}
+[[nodiscard]] FailoverRequest failover_request(const boost::json::object& body);
+
 /// From a path.
 [[nodiscard]] TreeNumber tree_number(const std::string& text);
 

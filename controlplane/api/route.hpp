@@ -47,7 +47,16 @@ struct Who {
 
 struct Route {
   /// What answers: the service, or the server itself.
-  enum class Kind : std::uint8_t { service, health, readiness, metrics, openapi, events, page };
+  enum class Kind : std::uint8_t {
+    service,
+    health,
+    readiness,
+    leadership,
+    metrics,
+    openapi,
+    events,
+    page,
+  };
 
   std::string_view method; ///< "GET"
   std::string_view path;   ///< "/api/v1/groups/{job}/{name}"
@@ -56,6 +65,17 @@ struct Route {
   Who who{};
   bool changes = false; ///< it needs a store that takes changes
   Kind kind = Kind::service;
+  /// Callers rely on its answer about jobs, groups or allocations: where other managers may take
+  /// the lead, only one that leads gives it. Other answers may be old.
+  bool decides = changes;
 };
+
+/// Agrees that this manager leads a fabric, although it met a newer one.
+inline constexpr std::string_view adoptions_path = "/api/v1/adoptions";
+
+/// Whether only the manager that leads may answer: requests for changes. Views may be old.
+[[nodiscard]] constexpr bool needs_leader(const Route& route) {
+  return route.method != "GET" && route.path != adoptions_path;
+}
 
 } // namespace tributary::api

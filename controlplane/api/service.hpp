@@ -127,6 +127,22 @@ struct PathRequest {
   std::string to;
 };
 
+/// A manager that stands by, and the addresses of its HTTP API.
+struct StandbyPlace {
+  std::string name;
+  std::vector<std::string> addresses;
+};
+
+/// Lets this manager take the switches of a fabric over.
+struct AdoptRequest {
+  std::uint64_t fabric = 0;
+};
+
+/// Lets another manager lead.
+struct FailoverRequest {
+  std::string to; ///< its name; "": any that stands by
+};
+
 struct DrainRequest {
   enum class Verb : std::uint8_t { look, drain, undrain };
   Verb verb = Verb::look;
@@ -260,6 +276,11 @@ public:
   virtual std::optional<MetricsPlace> metrics(MetricsPlace from, std::string& text) = 0;
   /// "" when requests can be served; otherwise what is missing.
   virtual std::string not_ready_because() = 0;
+
+  /// "" when this manager may change the fabric; otherwise why not.
+  virtual std::string not_leading_because() { return {}; }
+  /// Address of the HTTP API of the manager that leads; "": unknown, or this one.
+  virtual std::string leader_url() { return {}; }
 
   /// The answer, 401 or 403, to a caller that may not send this request, whatever its body is.
   /// Called before the body is received.

@@ -23,6 +23,16 @@ inline constexpr unsigned retry_soon_seconds = 1;
   return 500;
 }
 
+/// 421: another manager leads. `leader` is the address of its HTTP API; "": unknown.
+[[nodiscard]] inline Answer misdirected_answer(const std::string& message,
+                                               const std::string& leader) {
+  Answer answer = error_answer(421, message);
+  if (!leader.empty()) {
+    answer.body.as_object()["leader"] = leader;
+  }
+  return answer;
+}
+
 /// With a Retry-After header where a retry may soon succeed.
 [[nodiscard]] inline Answer answer_of(const group::Error& error) {
   Answer answer = error_answer(status_of(error.kind), error.message);

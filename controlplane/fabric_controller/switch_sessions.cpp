@@ -21,6 +21,13 @@ std::optional<std::string> SwitchSessions::connected(transaction::SessionNumber 
   if (hello.name().empty()) {
     return "a switch must have a name";
   }
+  const bool led = !rooms_.fence.is_superseded();
+  if (auto why = rooms_.fence.refuse(hello)) {
+    if (led && rooms_.fence.is_superseded()) {
+      end_all(*why);
+    }
+    return why;
+  }
   rooms_.discovery.connected(hello, now());
   const auto at = graph().find_switch(hello.name());
   if (!at) {
@@ -126,6 +133,18 @@ void SwitchSessions::finish(const turns::Turn& /*turn*/) {
     disconnect(closure.session);
     rooms_.environment.request_reconcile();
   }
+}
+
+void SwitchSessions::end_all(std::string_view why) {
+  for (const transaction::SessionNumber session : rooms_.switches.sessions()) {
+    if (const auto at = rooms_.switches.of(session)) {
+      rooms_.coordinator.lost(*at, session, why, now());
+      rooms_.environment.close(session, why);
+      disconnect(session);
+    }
+  }
+  rooms_.turns.controllers().notify(&Controller::superseded, rooms_.fence.refusal());
+  rooms_.environment.request_reconcile();
 }
 
 void SwitchSessions::disconnect(transaction::SessionNumber session) {

@@ -4,6 +4,7 @@
 // Pure.
 #pragma once
 
+#include "controlplane/fabric_controller/fence.hpp"
 #include "controlplane/fabric_controller/route_control.hpp"
 #include "controlplane/fabric_controller/switch_table.hpp"
 #include "controlplane/fabric_controller/topology_control.hpp"
@@ -42,12 +43,16 @@ public:
     TouchedJobs& touched;
     RouteControl& routes;
     TopologyControl& topology;
+    Fence& fence;
     const turns::TurnLoop& turns;
   };
   explicit SwitchSessions(const Rooms& rooms) : rooms_(rooms) {}
 
   // ---- southbound::protocol::ChannelSink ----
 
+  void welcome(const control::SwitchHello& hello, control::Welcome& welcome) override {
+    rooms_.fence.complete(hello, welcome);
+  }
   std::optional<std::string> connected(transaction::SessionNumber session,
                                        const control::SwitchHello& hello) override;
   void message(transaction::SessionNumber session, const control::SwitchMessage& message) override;
@@ -72,6 +77,8 @@ private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
   [[nodiscard]] TimeNs now() { return rooms_.clock.now(); }
   void disconnect(transaction::SessionNumber session);
+  /// This manager was superseded.
+  void end_all(std::string_view why);
 
   Rooms rooms_;
   std::string turning_away_;

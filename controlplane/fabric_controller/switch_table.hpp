@@ -48,6 +48,13 @@ public:
     const auto found = sessions_.find(session);
     return found == sessions_.end() ? std::nullopt : std::optional(found->second);
   }
+  [[nodiscard]] std::vector<transaction::SessionNumber> sessions() const {
+    std::vector<transaction::SessionNumber> all;
+    for (const auto& [session, at] : sessions_) {
+      all.push_back(session);
+    }
+    return all;
+  }
   [[nodiscard]] bool any_connected() const { return !sessions_.empty(); }
 
   [[nodiscard]] SwitchReport& operator[](topology::SwitchId at) { return reports_[at.value]; }

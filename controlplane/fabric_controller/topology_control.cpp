@@ -50,6 +50,9 @@ void TopologyControl::report_problems() {
 }
 
 TimeNs TopologyControl::waits_until() const {
+  if (rooms_.clock.is_held()) {
+    return never; // every switch is rejected
+  }
   const TimeNs until = rooms_.clock.started() + timeout_ns_;
   return rooms_.clock.time() < until && !rooms_.discovery.all_connected() ? until : TimeNs{};
 }

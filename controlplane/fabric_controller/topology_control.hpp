@@ -50,7 +50,7 @@ public:
   void locate_all();
 
   /// Until when known switches that have not reconnected are waited for; TimeNs{} once they are
-  /// not.
+  /// not; `never` while time stands still.
   [[nodiscard]] TimeNs waits_until() const;
   [[nodiscard]] bool waits_for_switches() const { return waits_until() != TimeNs{}; }
   /// Whether the registry regards this host as located.

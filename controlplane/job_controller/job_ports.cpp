@@ -217,6 +217,14 @@ void JobPorts::end_of_waiting(Ports& ports, const std::optional<api::Answer>& re
   }
 }
 
+void JobPorts::superseded(const api::Answer& error) {
+  for (auto& [name, ports] : ports_) {
+    for (Launch& launch : std::exchange(ports.waiting, {})) {
+      rooms_.replies.give(std::move(launch.reply), error, false);
+    }
+  }
+}
+
 void JobPorts::requests_failed(std::uint64_t turn, const api::Answer& error) {
   for (auto& [name, ports] : ports_) {
     std::vector<Launch> staying;

@@ -78,6 +78,7 @@ public:
   void ended(const transaction::Outcome& outcome) override;
   /// Answers the launches of this turn.
   void requests_failed(std::uint64_t turn, const api::Answer& error) override;
+  void superseded(const api::Answer& error) override;
   /// Ends allocations whose lease has run out, unless the store fails.
   void begin(const turns::Turn& turn) override;
   /// Does nothing while switches are waited for.

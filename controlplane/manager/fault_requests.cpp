@@ -1,11 +1,13 @@
-// api::Service: unicast routes, paths, faults, drained switches, rebalancing of trees.
+// api::Service: unicast routes, paths, faults, drained switches, rebalancing of trees, managers.
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/manager/manager.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +99,41 @@ void Manager::rebalance(const api::Caller& /*caller*/, const bool& dry_run, api:
     return;
   }
   rebalance_.ask(std::move(reply), dry_run);
+}
+
+void Manager::view_managers(const api::Caller& /*caller*/, const api::Nothing& /*request*/,
+                            api::Reply reply) {
+  reply({200,
+         fence_.view(settings_.name,
+                     settings_.standbys ? settings_.standbys() : std::vector<api::StandbyPlace>{}),
+         0});
+}
+
+void Manager::adopt_fabric(const api::Caller& /*caller*/, const api::AdoptRequest& request,
+                           api::Reply reply) {
+  fence_.adopt(request.fabric, std::move(reply));
+}
+
+void Manager::fail_over(const api::Caller& /*caller*/, const api::FailoverRequest& request,
+                        api::Reply reply) {
+  const auto standbys =
+      settings_.standbys ? settings_.standbys() : std::vector<api::StandbyPlace>{};
+  if (standbys.empty() || !settings_.hand_over) {
+    return reply(api::error_answer(
+        409, "no manager stands by; \"tributaryctl fabric show managers\" lists those that do"));
+  }
+  const auto named = [&](const api::StandbyPlace& one) { return one.name == request.to; };
+  const auto chosen = request.to.empty() ? standbys.begin() : std::ranges::find_if(standbys, named);
+  if (chosen == standbys.end()) {
+    return reply(api::error_answer(
+        404,
+        fmt::format("no manager named \"{}\" stands by, but {}", request.to,
+                    fmt::join(standbys | std::views::transform(&api::StandbyPlace::name), ", "))));
+  }
+  events_.report("manager", fmt::format("the operator lets manager {} lead", chosen->name), {},
+                 turns::Severity::warning);
+  reply({202, boost::json::object{{"from", settings_.name}, {"to", chosen->name}}, 0});
+  settings_.hand_over(chosen->name);
 }
 
 void Manager::faults(const api::Caller& /*caller*/, const std::size_t& limit, api::Reply reply) {

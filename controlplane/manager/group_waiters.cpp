@@ -118,6 +118,12 @@ void GroupWaiters::requests_failed(std::uint64_t turn, const api::Answer& error)
   }
 }
 
+void GroupWaiters::superseded(const api::Answer& error) {
+  for (auto& [group, waiter] : std::exchange(waiters_, {})) {
+    replies_.give(std::move(waiter.reply), error, false);
+  }
+}
+
 TimeNs GroupWaiters::next_deadline(const turns::Turn& /*turn*/) const {
   TimeNs next = never;
   for (const auto& [id, waiter] : waiters_) {

@@ -41,6 +41,7 @@ public:
   void acted(const group::Action& action) override;
   /// Answers the requests of this turn.
   void requests_failed(std::uint64_t turn, const api::Answer& error) override;
+  void superseded(const api::Answer& error) override;
   void finish(const turns::Turn& turn) override;
   /// O(waiters).
   [[nodiscard]] TimeNs next_deadline(const turns::Turn& turn) const override;

@@ -28,7 +28,8 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
                    {.epoch = transaction_epoch(past)}),
       registry_(settings.groups, random, past, clock_.started()), events_(environment, past.epoch),
       store_(environment, clock_, stalls_, events_),
-      access_(registry_, settings.open_job, settings.open_view), replies_(environment),
+      access_(registry_, settings.open_job, settings.open_view),
+      replies_(environment, settings.confirms),
       touched_({discovery_.graph(), registry_, states_, coordinator_, events_}),
       control_(settings.routes, {environment, clock_, background_, discovery_, coordinator_},
                std::uint64_t{transaction_epoch(past)} << 32U, event_reporter()),
@@ -58,11 +59,12 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
       topology_({clock_, slice_, discovery_, registry_, store_, events_, touched_, control_,
                  switches_, turns_},
                 settings.timeout_ns),
+      fence_({environment, clock_, store_, events_}, settings.boot, past),
       sessions_({environment, clock_, stalls_, events_, discovery_, coordinator_, registry_,
-                 memory_, switches_, touched_, control_, topology_, turns_}),
+                 memory_, switches_, touched_, control_, topology_, fence_, turns_}),
       groups_({clock_, registry_, events_, turns_}),
       waiters_(clock_, registry_, read_view_, replies_),
-      turns_({environment, clock_, stalls_, slice_, events_, store_, registry_, graph()},
+      turns_({environment, clock_, stalls_, slice_, events_, store_, replies_, registry_, graph()},
              in_order(), [this] { return topology_.waits_until(); }) {
   discovery_.remember([this](Nid nid) { return !registry_.groups_of(nid).empty(); });
   restore(past);
@@ -83,8 +85,8 @@ Manager::Manager(const Settings& settings, turns::Environment& environment,
 Manager::~Manager() = default;
 
 std::vector<turns::Controller*> Manager::in_order() {
-  return {&topology_, &sessions_, &groups_,  &store_,  &background_, &trees_,  &rebalance_,
-          &ports_,    &rdma_,     &control_, &events_, &waiters_,    &replies_};
+  return {&topology_, &sessions_, &groups_,  &store_, &background_, &trees_,   &rebalance_,
+          &ports_,    &rdma_,     &control_, &fence_, &events_,     &waiters_, &replies_};
 }
 
 std::vector<records::Change> Manager::what_waits() {

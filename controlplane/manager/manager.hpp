@@ -27,6 +27,9 @@
 // After a restart the topology is as last stored, the stored trees are wanted, and switches have
 // `timeout_ns` to reconnect before anything is computed again.
 //
+// A manager that meets a switch of a newer manager changes nothing any more, and its time stands
+// still until the operator agrees that it leads (fence.hpp).
+//
 // Pauses of the manager itself do not count: its time stops while it is stopped or hangs in a write
 // (manager_clock.hpp), so that no lease and no limit ends because of it.
 //
@@ -37,7 +40,7 @@
 // the manager. The order of their turn is `in_order` (manager.cpp):
 //
 //   turns               the loop, the clock, the store's writes, events, answers
-//   fabric_controller   topology, sessions of switches, unicast routes, retransmit handling
+//   fabric_controller   topology, fence, sessions of switches, unicast routes, retransmit handling
 //   tree_controller     groups' trees: planning, installing, repair, rebalancing
 //   job_controller      access, allocations, ports of jobs, nodes
 //   here                groups.hpp (the registry in the turn), group_waiters.hpp
@@ -54,6 +57,7 @@
 #include "controlplane/api/route_views.hpp"
 #include "controlplane/api/service.hpp"
 #include "controlplane/api/views.hpp"
+#include "controlplane/fabric_controller/fence.hpp"
 #include "controlplane/fabric_controller/rdma_control.hpp"
 #include "controlplane/fabric_controller/route_control.hpp"
 #include "controlplane/fabric_controller/switch_sessions.hpp"
@@ -105,6 +109,12 @@ namespace tributary::manager {
 
 struct Settings {
   std::string name = "fabric";
+  /// Managers that stand by now; null: none can.
+  std::function<std::vector<api::StandbyPlace>()> standbys{};
+  /// Ends this leadership in good order, for the standby of this name; null: none can lead.
+  std::function<void(const std::string& successor)> hand_over{};
+  /// Random, new each time the manager starts; 0 when the epoch of this start is not stored.
+  std::uint64_t boot = 0;
   /// The job of callers without a token; "": they have none.
   std::string open_job;
   /// Whether callers without a token may look at everything, and change only the open job's groups.
@@ -121,6 +131,8 @@ struct Settings {
   std::uint64_t rebalance_quiet_ns = 0;
   /// Why the store cannot write at the start, which is handled as later on; "" when it can.
   std::string store_failure;
+  /// Other managers may take the lead: answers that callers rely on are confirmed (replies.hpp).
+  bool confirms = false;
   /// Unicast routes, and the handling of faults.
   fabric_controller::RouteSettings routes{};
   /// Retransmit handling of RDMA.
@@ -158,6 +170,10 @@ public:
   /// The store cannot write now, as a check has found without a write: no change is accepted before
   /// a write succeeds.
   void store_is_away(std::string_view why) { store_.is_away(why); }
+  /// It is not known whether this manager leads, until `resume`: views are answered, other requests
+  /// refused, no turn runs and nothing is sent to switches.
+  void suspend(const std::string& why) { turns_.suspend(why); }
+  void resume() { turns_.resume(); }
   /// Before the end, with no turn to follow: changes that could have waited, to be written after
   /// those that were handed over before.
   [[nodiscard]] std::vector<records::Change> what_waits();
@@ -168,16 +184,26 @@ public:
 
   /// Calls `handle(caller, request, reply)` if the caller may send the request, and the store takes
   /// changes where it needs that; otherwise answers. During a write, changes wait until the turn is
-  /// over: they could not be taken back separately from those that are being written.
+  /// over: they could not be taken back separately from those that are being written. Where other
+  /// managers may take the lead, answers that callers rely on wait for the confirmation.
   template <typename Parsed, typename Handle>
   void admit(const api::Route& route, const api::Caller& caller, Parsed request, api::Reply reply,
              Handle handle) {
+    if (route.decides && store_.is_suspended()) {
+      return reply(store_.suspended_answer());
+    }
     if (route.changes && store_.is_writing()) {
       return turns_.hold_back([=, this, &route] { admit(route, caller, request, reply, handle); });
     }
     const turns::Section section(stalls_, route.path);
+    if (route.decides && settings_.confirms) {
+      reply = replies_.deferred(std::move(reply));
+    }
     if (auto refusal = access_.admit(route, caller, request)) {
       return reply(*std::move(refusal));
+    }
+    if (fence_.is_superseded() && api::needs_leader(route)) {
+      return reply(fence_.refusal());
     }
     if (!route.changes || !store_.refuses(reply)) {
       handle(caller, request, std::move(reply));
@@ -217,9 +243,13 @@ public:
   void renew_allocation(const api::Caller& caller, const api::JobName& request, api::Reply reply);
   void nodes(const api::Caller& caller, const api::NodesRequest& request, api::Reply reply);
   void report_node(const api::Caller& caller, const api::NodeReport& request, api::Reply reply);
+  void view_managers(const api::Caller& caller, const api::Nothing& request, api::Reply reply);
+  void adopt_fabric(const api::Caller& caller, const api::AdoptRequest& request, api::Reply reply);
+  void fail_over(const api::Caller& caller, const api::FailoverRequest& request, api::Reply reply);
 
   std::optional<api::MetricsPlace> metrics(api::MetricsPlace from, std::string& text) override;
   std::string not_ready_because() override;
+  std::string not_leading_because() override;
   std::optional<api::Answer> refuse_events(const api::Caller& caller) override;
   std::optional<api::Answer> refuse_job_events(const api::Caller& caller,
                                                const std::string& job) override;
@@ -227,7 +257,8 @@ public:
                                                 const api::EventsRequest& request,
                                                 std::function<void()> wake) override;
   std::optional<api::Answer> refuse(const api::Route& route, const api::Caller& caller) override {
-    return access_.refuse(route, caller);
+    // `admit` answers where another manager may know the caller's job.
+    return route.decides && settings_.confirms ? std::nullopt : access_.refuse(route, caller);
   }
   std::string job_of(const api::Caller& caller) override;
 
@@ -304,6 +335,7 @@ private:
   job_controller::JobPorts ports_;
   job_controller::Allocations allocations_;
   fabric_controller::TopologyControl topology_;
+  fabric_controller::Fence fence_;
   fabric_controller::SwitchSessions sessions_;
   Groups groups_;
   const api::ReadView read_view_{discovery_,   registry_,        settings_.groups,

@@ -35,7 +35,7 @@ void Manager::view(const api::Caller& caller, const api::ViewRequest& request, a
     if (request.what != api::View::topology) {
       return reply(views().list(only, request));
     }
-    std::vector<std::string> problems;
+    std::vector<std::string> problems = fence_.problems();
     if (!sessions_.rejection().empty()) {
       problems.push_back(fmt::format("switches are turned away: {}", sessions_.rejection()));
     }
@@ -92,13 +92,44 @@ std::optional<api::MetricsPlace> Manager::metrics(api::MetricsPlace from, std::s
       {"tributary_computations_failed", counter, "Computations that failed; the log has the cause.",
        background_.failed()},
       {"tributary_store_failing", gauge, "1 while changes cannot be stored.", store_.is_failing()},
+      {"tributary_manager_epoch", gauge, "Epoch of this manager in its fabric.",
+       fence_.own().epoch},
+      {"tributary_leads", gauge, "1 while this manager may change the fabric.",
+       !fence_.is_superseded()},
+      {"tributary_superseded", gauge,
+       "1 while this manager changes nothing, because a newer one of its fabric was met.",
+       fence_.is_superseded()},
+      {"tributary_switches_of_other_fabrics", gauge,
+       "Switches rejected in the last minute because they belong to another fabric.",
+       fence_.others()},
+      {"tributary_store_writes", counter, "Writes to the store.", store_.writes()},
+      {"tributary_store_confirmations", counter,
+       "Questions to the store whether this manager leads.", store_.confirmations()},
+      {"tributary_store_write_longest_seconds", gauge,
+       "The longest write or question to the store since the start.", store_.longest_write_ns(),
+       Unit::nanoseconds},
+      {"tributary_manager_suspended", gauge, "1 while it is not known whether this manager leads.",
+       store_.is_suspended()},
+      {"tributary_manager_suspensions", counter,
+       "Times at which it was not known whether this manager leads.", store_.suspensions()},
       {"tributary_switches_turned_away", gauge,
        "1 while there are no descriptors for more switches.", !sessions_.rejection().empty()},
   };
   return api::metrics(read_view_, own, rdma, from, text);
 }
 
+std::string Manager::not_leading_because() {
+  return fence_.is_superseded() ? fmt::format("superseded: {}", fence_.superseded_because())
+                                : std::string();
+}
+
 std::string Manager::not_ready_because() {
+  if (std::string why = not_leading_because(); !why.empty()) {
+    return why;
+  }
+  if (store_.is_suspended()) {
+    return store_.suspension();
+  }
   if (store_.is_failing()) {
     return store_.failure();
   }
@@ -106,7 +137,10 @@ std::string Manager::not_ready_because() {
     return "the switches known before the start are not all connected yet";
   }
   if (!switches_.any_connected()) {
-    return "no switch is connected; look at [manager] address in the switches' configuration";
+    const std::vector<std::string> problems = fence_.problems();
+    return problems.empty() ? "no switch is connected; look at [manager] address in the switches' "
+                              "configuration"
+                            : problems.front();
   }
   return control_.problem();
 }

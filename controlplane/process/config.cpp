@@ -64,6 +64,11 @@ const Key<Rest> rest_keys[] = {
       .help = "Addresses of the HTTP API: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". Root and "
               "the manager's own user are administrators on a Unix socket."},
      [](Rest& r, const Value& v) { r.listen = texts(v); }},
+    {{.name = "advertise",
+      .type = Texts{0, 16, longest_address},
+      .sample = "[\"https://fabric-a.example:7580\"]",
+      .help = "Addresses of the HTTP API as clients and other managers reach it."},
+     [](Rest& r, const Value& v) { r.advertise = texts(v); }},
     {{.name = "tls_certificate",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabricd.pem\"",
@@ -96,6 +101,12 @@ const Key<Switches> switches_keys[] = {
       .help = "Addresses that switches connect to: \"unix:PATH\", \"HOST:PORT\", \"[V6]:PORT\". "
               "TCP needs the three tls keys."},
      [](Switches& s, const Value& v) { s.listen = texts(v); }},
+    {{.name = "advertise",
+      .type = Texts{0, 16, longest_address},
+      .sample = "[\"fabric-a.example:7581\"]",
+      .help = "Addresses of this manager as switches have them in their lists: other managers send "
+              "switches here while this one leads."},
+     [](Switches& s, const Value& v) { s.advertise = texts(v); }},
     {{.name = "tls_ca",
       .type = Text{longest_path},
       .sample = "\"/etc/tributary/fabric-ca.pem\"",
@@ -128,8 +139,62 @@ const Key<Store> store_keys[] = {
     {{.name = "file",
       .type = Text{longest_path},
       .fallback = "\"/var/lib/tributary/fabric.db\"",
-      .help = "Database of jobs, groups, trees and the topology last seen."},
+      .help = "Database of jobs, groups, trees and the topology last seen. Not used with etcd."},
      [](Store& s, const Value& v) { s.file = text(v); }},
+    {{.name = "etcd",
+      .type = Texts{0, 16, longest_address},
+      .sample = "[\"https://etcd-a:2379\", \"https://etcd-b:2379\", \"https://etcd-c:2379\"]",
+      .help = "Endpoints of an etcd that managers of this fabric share, so that another takes over "
+              "when one dies: \"http://HOST:PORT\", \"https://HOST:PORT\"; the first that answers "
+              "is used. Absent: the file, and one manager."},
+     [](Store& s, const Value& v) { s.etcd = texts(v); }},
+    {{.name = "etcd_prefix",
+      .type = Text{longest_path},
+      .fallback = "\"/tributary/fabric\"",
+      .help = "Beginning of all keys of this fabric in etcd; another fabric has another one."},
+     [](Store& s, const Value& v) { s.etcd_prefix = text(v); }},
+    {{.name = "etcd_ca",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/etcd-ca.pem\"",
+      .help = "CA that signs the certificates of etcd; absent: the authorities that this machine "
+              "trusts."},
+     [](Store& s, const Value& v) { s.etcd_ca = text(v); }},
+    {{.name = "etcd_certificate",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/etcd-client.pem\"",
+      .help = "Certificate presented to etcd, PEM. etcd does not take the user from it: where etcd "
+              "has users, give etcd_user as well."},
+     [](Store& s, const Value& v) { s.etcd_certificate = text(v); }},
+    {{.name = "etcd_key",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/etcd-client.key\"",
+      .help = "Private key of that certificate, PEM."},
+     [](Store& s, const Value& v) { s.etcd_key = text(v); }},
+    {{.name = "etcd_user",
+      .type = Text{longest_address},
+      .sample = "\"tributary\"",
+      .help =
+          "User at etcd, who may read and write the keys below etcd_prefix; absent: etcd has no "
+          "users."},
+     [](Store& s, const Value& v) { s.etcd_user = text(v); }},
+    {{.name = "etcd_password_file",
+      .type = Text{longest_path},
+      .sample = "\"/etc/tributary/etcd.password\"",
+      .help = "File whose first line is the password of etcd_user."},
+     [](Store& s, const Value& v) { s.etcd_password_file = text(v); }},
+    {{.name = "lease_ms",
+      .type = Integer{2000, 60'000},
+      .fallback = "3000",
+      .help = "Lease of the manager that leads, in full seconds. Another one takes over at the "
+              "latest when it has ended."},
+     [](Store& s, const Value& v) { s.lease = millis(v); }},
+    {{.name = "peer",
+      .type = Text{longest_address},
+      .sample = "\"fabric-a.example:7582\"",
+      .help = "Address of this machine, \"HOST:PORT\", at which this manager answers the others "
+              "that ask whether it runs. Absent: another one takes over only when the lease has "
+              "ended."},
+     [](Store& s, const Value& v) { s.peer = text(v); }},
 };
 
 const Key<Groups> groups_keys[] = {
@@ -479,6 +544,55 @@ std::vector<net::Address> addresses_of(const std::vector<std::string>& texts,
   return addresses;
 }
 
+/// Reads the endpoints of etcd, and reports what does not go together.
+void check_store(Config& config, const configuration::SectionReader& reader,
+                 configuration::Findings& findings) {
+  Store& store = config.store;
+  for (const std::string& text : store.etcd) {
+    try {
+      store.endpoints.push_back(etcd::parse_endpoint(text));
+    } catch (const net::AddressError& error) {
+      findings.add(reader.line("etcd"), reader.path("etcd"),
+                   "\"{}\" is not an endpoint of etcd: {}; give \"https://HOST:PORT\" or "
+                   "\"http://HOST:PORT\"",
+                   text, error.reason());
+    }
+  }
+  if (store.etcd.empty()) {
+    return;
+  }
+  if (!store.peer.empty()) {
+    try {
+      store.peer_place = net::parse_host_port(store.peer, net::Purpose::dial);
+    } catch (const net::AddressError& error) {
+      findings.add(reader.line("peer"), reader.path("peer"), "{}", error.what());
+    }
+  }
+  if (config.manager.name == Manager{}.name) {
+    findings.add(reader.line("etcd"), reader.path("etcd"),
+                 "several managers may share an etcd; give each its own manager.name");
+  }
+  if (store.etcd_prefix.size() < 2 || !store.etcd_prefix.starts_with('/') ||
+      store.etcd_prefix.ends_with('/')) {
+    findings.add(reader.line("etcd_prefix"), reader.path("etcd_prefix"),
+                 "\"{}\" is not a prefix of keys; give one such as \"/tributary/fabric\"",
+                 store.etcd_prefix);
+  }
+  if (store.etcd_certificate.empty() != store.etcd_key.empty()) {
+    findings.add(reader.line(), reader.path("etcd_key"),
+                 "etcd_certificate and etcd_key go together; give both or neither");
+  }
+  if (store.etcd_user.empty() != store.etcd_password_file.empty()) {
+    findings.add(reader.line(), reader.path("etcd_password_file"),
+                 "etcd_user and etcd_password_file go together; give both or neither");
+  }
+  if (store.lease.count() % 1000 != 0) {
+    findings.add(reader.line("lease_ms"), reader.path("lease_ms"),
+                 "{} is not a number of full seconds; give {}", store.lease.count(),
+                 (store.lease.count() / 1000 + 1) * 1000);
+  }
+}
+
 } // namespace
 
 configuration::Schema manager_schema() {
@@ -544,7 +658,8 @@ Config parse_text(std::string_view content, const std::string& file) {
                    address.text());
     }
   }
-  read(store, result.store);
+  const auto of_store = read(store, result.store);
+  check_store(result, of_store, findings);
   const auto of_groups = read(groups, result.groups);
   if (result.groups.first_vni > result.groups.last_vni) {
     findings.add(of_groups.line("last_vni"), of_groups.path("last_vni"),
@@ -596,6 +711,20 @@ std::vector<std::string> take_over(Config& running, const Config& wanted) {
 
 std::vector<std::string> warnings(const Config& config) {
   std::vector<std::string> found;
+  for (const etcd::Endpoint& endpoint : config.store.endpoints) {
+    if (!endpoint.tls && !net::Address{.path = {}, .tcp = endpoint.place}.is_local()) {
+      found.push_back(fmt::format("store.etcd {}: tokens of jobs cross the network in the clear; "
+                                  "use https://",
+                                  endpoint.text()));
+    }
+  }
+  if (!config.store.etcd.empty() && config.rest.advertise.empty()) {
+    found.emplace_back("rest.advertise is missing: standbys cannot send clients to this manager");
+  }
+  if (!config.store.etcd.empty() && config.store.peer.empty()) {
+    found.emplace_back("store.peer is missing: when this manager dies, another one takes over only "
+                       "when its lease has ended");
+  }
   for (const net::Address& address : config.rest.addresses) {
     if (!address.is_local() && config.rest.tls_certificate.empty()) {
       found.push_back(fmt::format("rest.listen {}: tokens cross the network in the clear; set "

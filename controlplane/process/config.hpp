@@ -2,6 +2,7 @@
 // schema.cpp.
 #pragma once
 
+#include "controlplane/etcd/client.hpp"
 #include "controlplane/group/registry.hpp"
 #include "lib/configuration/document.hpp"
 #include "lib/configuration/schema.hpp"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,7 @@ struct Manager {
 struct Rest {
   std::vector<std::string> listen = {"unix:/run/tributary/fabricd.sock"};
   std::vector<net::Address> addresses; ///< those of `listen`
+  std::vector<std::string> advertise;
   std::string tls_certificate;
   std::string tls_key;
   std::string tls_ca; ///< of compute nodes
@@ -34,6 +37,7 @@ struct Rest {
 struct Switches {
   std::vector<std::string> listen = {"unix:/run/tributary/switches.sock"};
   std::vector<net::Address> addresses; ///< those of `listen`
+  std::vector<std::string> advertise;
   std::string tls_ca;
   std::string tls_certificate;
   std::string tls_key;
@@ -43,6 +47,17 @@ struct Switches {
 
 struct Store {
   std::string file = "/var/lib/tributary/fabric.db";
+  std::vector<std::string> etcd;         ///< with any, `file` is not used
+  std::vector<etcd::Endpoint> endpoints; ///< those of `etcd`
+  std::string etcd_prefix = "/tributary/fabric";
+  std::string etcd_ca;
+  std::string etcd_certificate;
+  std::string etcd_key;
+  std::string etcd_user;
+  std::string etcd_password_file;
+  std::chrono::milliseconds lease{3000};
+  std::string peer;
+  std::optional<net::HostPort> peer_place; ///< of `peer`
 };
 
 struct Groups {

@@ -1,14 +1,13 @@
 #include "controlplane/process/fabric_process.hpp"
 
-#include "controlplane/process/descriptors.hpp"
 #include "controlplane/process/files.hpp"
+#include "controlplane/process/listening.hpp"
 #include "controlplane/store/store_error.hpp"
 #include "controlplane/topology/topology_file.hpp"
 #include "lib/configuration/read_file.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "lib/net/stop_signal.hpp"
-#include "lib/service/descriptor_limit.hpp"
 #include "lib/service/log.hpp"
 #include "lib/service/notify.hpp"
 
@@ -23,7 +22,9 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -40,6 +41,9 @@ using net::as_result;
 /// The most that getrandom returns without being interrupted.
 constexpr std::size_t random_piece_bytes = 256;
 constexpr std::chrono::seconds store_look_interval{1};
+constexpr std::chrono::milliseconds beat_interval{100};
+/// For clients and writes of a manager that is asked to end while etcd does not answer.
+constexpr std::chrono::seconds ending_limit{2};
 
 std::uint64_t nanoseconds(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
@@ -102,10 +106,39 @@ fabric_controller::RdmaSettings rdma_settings(const Rdma& config) {
   return settings;
 }
 
-manager::Settings manager_settings(const Config& config, const store::Store& store) {
+void fill_randomly(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::getrandom(bytes.data(), std::min(bytes.size(), random_piece_bytes), 0);
+    if (n > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+  }
+}
+
+/// Never 0.
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  fill_randomly(std::as_writable_bytes(std::span(&number, 1)));
+  return number | 1U;
+}
+
+manager::Settings manager_settings(const Config& config, store::Store& store,
+                                   std::function<void(const std::string&)> hand_over) {
   manager::Settings settings;
   settings.store_failure = store.failure();
+  settings.confirms = !config.store.etcd.empty();
   settings.name = config.manager.name;
+  settings.standbys = [&leadership = store.leadership()] {
+    std::vector<api::StandbyPlace> standbys;
+    for (store::RegisteredManager& one : leadership.managers()) {
+      if (!one.leads) {
+        standbys.push_back({std::move(one.name), std::move(one.addresses)});
+      }
+    }
+    return standbys;
+  };
+  settings.hand_over = std::move(hand_over);
+  settings.boot = store.failure().empty() ? random_number() : 0;
   settings.open_job = config.manager.open_job;
   settings.open_view = config.manager.open_view;
   settings.groups = group_settings(config.groups);
@@ -123,67 +156,87 @@ manager::Settings manager_settings(const Config& config, const store::Store& sto
   return settings;
 }
 
-rest::Settings rest_settings(const Rest& config) {
-  rest::Settings settings;
-  settings.limits.connections = descriptors_for_http(service::raise_descriptor_limit());
-  settings.listen = config.listen;
-  settings.tls_certificate = config.tls_certificate;
-  settings.tls_key = config.tls_key;
-  settings.tls_ca = config.tls_ca;
-  settings.administrator_token = administrator_token(config);
-  return settings;
-}
-
-southbound::ChannelServerSettings channel_settings(const Config& config) {
-  southbound::ChannelServerSettings settings;
-  settings.max_connections = descriptors_for_switches(service::raise_descriptor_limit());
-  settings.sessions.manager = config.manager.name;
-  settings.sessions.keepalive = config.switches.keepalive;
-  settings.sessions.statistics = config.switches.statistics;
-  return settings;
-}
-
-void fill_randomly(std::span<std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::getrandom(bytes.data(), std::min(bytes.size(), random_piece_bytes), 0);
-    if (n > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-  }
-}
-
 } // namespace
 
-FabricProcess::FabricProcess(const Config& config, bool keeps_log_level)
+FabricProcess::FabricProcess(const Config& config, std::unique_ptr<store::Store> store,
+                             bool keeps_log_level)
     : config_(config), keeps_log_level_(keeps_log_level),
-      signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(config.store.file),
-      manager_(manager_settings(config, store_), *this, fill_randomly, store_.load_sound()),
+      signals_(context_, SIGTERM, SIGINT, SIGHUP), deadline_(context_), store_(std::move(store)),
+      manager_(manager_settings(config, *store_,
+                                [this](const std::string& successor) { hand_over(successor); }),
+               *this, fill_randomly, store_->load_sound()),
       channels_(context_, manager_.switches(), channel_settings(config)),
       rest_(context_, rest_settings(config.rest), manager_) {
-  for (const net::Address& address : config.switches.addresses) {
-    if (address.is_unix()) {
-      channels_.listen_unix(address.path);
-    } else {
-      channels_.listen_tcp(address.tcp,
-                           net::TlsFiles{config.switches.tls_ca, config.switches.tls_certificate,
-                                         config.switches.tls_key});
-    }
-  }
+  listen(channels_, config.switches);
 }
 
-FabricProcess::~FabricProcess() = default;
+FabricProcess::~FabricProcess() { store_->leadership().follow({}); }
 
-void FabricProcess::run() {
+FabricProcess::End FabricProcess::run() {
   asio::co_spawn(context_, wait_for_signals(), asio::detached);
-  asio::co_spawn(context_, watch_store(), asio::detached);
+  asio::co_spawn(context_, config_.store.etcd.empty() ? watch_store() : beat(), asio::detached);
+  store_->leadership().follow(
+      [this] { asio::post(context_, [this] { static_cast<void>(follow_leadership()); }); });
   follow_events();
   say_ready();
   context_.run();
+  return end_;
+}
+
+// ---- leadership ----
+
+bool FabricProcess::follow_leadership() {
+  store::Leadership& leadership = store_->leadership();
+  const store::Standing before = std::exchange(standing_, leadership.standing());
+  switch (standing_) {
+  case store::Standing::leads:
+    if (before != standing_) {
+      manager_.resume();
+      arm_deadline();
+    }
+    return true;
+  case store::Standing::suspended:
+    if (before != standing_) {
+      manager_.suspend(leadership.reason());
+    }
+    return true;
+  case store::Standing::standby:
+  case store::Standing::over: break;
+  }
+  if (before != standing_) {
+    step_down(leadership.reason());
+  }
+  return false;
+}
+
+/// Ends the loop as it stands: answers that are ready are not sent, and all connections close.
+void FabricProcess::step_down(const std::string& why) {
+  if (end_ == End::stepped_down) {
+    return;
+  }
+  spdlog::error("this manager does not lead any more: {}", why);
+  // Asked to end meanwhile, it ends, and does not stand by.
+  end_ = is_finishing_ && end_ == End::stopped ? End::stopped : End::stepped_down;
+  context_.stop();
+}
+
+asio::awaitable<void> FabricProcess::beat() {
+  asio::steady_timer timer(context_);
+  for (;;) {
+    timer.expires_after(beat_interval);
+    const auto [error] = co_await timer.async_wait(as_result);
+    if (error || !follow_leadership()) {
+      co_return;
+    }
+    store_->leadership().progressed();
+  }
 }
 
 void FabricProcess::say_ready() {
-  for (const std::string& warning : warnings(config_)) {
-    spdlog::warn("{}", warning);
+  if (config_.store.etcd.empty()) { // a standby has logged them
+    for (const std::string& warning : warnings(config_)) {
+      spdlog::warn("{}", warning);
+    }
   }
   const std::string text =
       fmt::format("ready: {} groups known, switches connect to {}, HTTP on {}",
@@ -247,19 +300,41 @@ asio::awaitable<void> FabricProcess::wait_for_signals() {
   }
   spdlog::info("signal {}: stopping; switches keep what they have", signal);
   static_cast<void>(service::notify_service_manager("STOPPING=1"));
+  end_ = End::stopped;
+  co_await finish({});
+}
+
+void FabricProcess::hand_over(const std::string& successor) {
+  if (!is_finishing_ && end_ == End::stopped) {
+    end_ = End::handed_over;
+    asio::post(context_,
+               [this, successor] { asio::co_spawn(context_, finish(successor), asio::detached); });
+  }
+}
+
+/// Answers what was asked, stores what waits, and gives up the lead for this manager; "": any.
+asio::awaitable<void> FabricProcess::finish(std::string successor) {
+  if (std::exchange(is_finishing_, true)) {
+    co_return; // a signal during a change of leader: `end_` says what follows
+  }
   rest_.stop();
-  while (rest_.connection_count() > 0) {
+  store_->leadership().ends_within(ending_limit);
+  const auto suspended_until = std::chrono::steady_clock::now() + ending_limit;
+  // A manager that is suspended answers nothing, and its clients are not waited for.
+  while (rest_.connection_count() > 0 && (standing_ == store::Standing::leads ||
+                                          std::chrono::steady_clock::now() < suspended_until)) {
     deadline_.expires_after(std::chrono::milliseconds(10));
     co_await deadline_.async_wait(as_result);
     manager_.reconcile();
   }
   channels_.stop();
-  asio::post(store_thread_, [this, waits = manager_.what_waits()] {
+  asio::post(store_thread_, [this, waits = manager_.what_waits(), successor] {
     try {
-      store_.apply(waits);
+      store_->apply(waits);
     } catch (const store::StoreError& e) {
       spdlog::error("the last changes are not stored: {}", e.what());
     }
+    store_->leadership().resign(successor);
   });
   store_thread_.join();
   context_.stop();
@@ -280,7 +355,7 @@ asio::awaitable<void> FabricProcess::watch_store() {
 void FabricProcess::look_after_store() {
   std::string why;
   try {
-    store_.expect_in_place();
+    store_->expect_in_place();
   } catch (const store::StoreError& away) {
     why = away.what();
   }
@@ -317,6 +392,9 @@ void FabricProcess::request_reconcile() {
 
 void FabricProcess::reconcile() {
   reconcile_requested_ = false;
+  if (!follow_leadership()) {
+    return;
+  }
   manager_.reconcile();
   arm_deadline();
 }
@@ -338,12 +416,20 @@ void FabricProcess::arm_deadline() {
 void FabricProcess::store(std::function<std::vector<records::Change>()> changes) {
   asio::post(store_thread_, [this, changes = std::move(changes)]() mutable {
     std::string failure;
+    bool is_over = false;
     try {
-      store_.apply(changes());
+      store_->apply(changes());
     } catch (const store::StoreError& e) {
       failure = e.what();
+      is_over = e.kind() == store::StoreError::Kind::fenced;
     }
-    asio::post(context_, [this, failure, changes = std::move(changes)]() mutable {
+    asio::post(context_, [this, failure, is_over, changes = std::move(changes)]() mutable {
+      if (is_over) {
+        return step_down(failure);
+      }
+      if (!follow_leadership()) {
+        return;
+      }
       store_watch_.wrote(failure);
       manager_.stored(failure);
       arm_deadline();

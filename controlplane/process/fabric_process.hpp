@@ -1,10 +1,11 @@
 // The running fabric manager: everything that it opens, in this order:
 //
-//   configuration -> store -> manager -> switches' sockets -> HTTP -> ready
+//   manager -> switches' sockets -> HTTP -> ready
 //
-// Each step throws when it fails, and everything opened before is closed again. One event loop on
-// one thread serves it all. The disk has its own thread, and so have the manager's background
-// computations; each runs its work in order.
+// The store is opened before: a replicated one belongs to a manager that leads. Each step throws
+// when it fails, and everything opened before is closed again. One event loop on one thread serves
+// it all. The store has its own thread, and so have the manager's background computations; each
+// runs its work in order.
 #pragma once
 
 #include "controlplane/manager/manager.hpp"
@@ -33,13 +34,18 @@ class FabricProcess final : turns::Environment {
 public:
   /// Throws std::runtime_error, which says what to do. `keeps_log_level`: the command line sets it,
   /// and the file does not override it.
-  explicit FabricProcess(const Config& config, bool keeps_log_level = false);
+  FabricProcess(const Config& config, std::unique_ptr<store::Store> store,
+                bool keeps_log_level = false);
   ~FabricProcess() override;
   FabricProcess(const FabricProcess&) = delete;
   FabricProcess& operator=(const FabricProcess&) = delete;
 
-  /// Serves until SIGTERM or SIGINT.
-  void run();
+  enum class End : std::uint8_t {
+    stopped,      ///< by SIGTERM or SIGINT
+    handed_over,  ///< to another manager, as the operator asked
+    stepped_down, ///< another manager leads; nothing was answered since that was noticed
+  };
+  End run();
 
 private:
   // manager::Environment
@@ -56,6 +62,14 @@ private:
   void reconcile();
   void arm_deadline();
   void look_after_store();
+  /// Suspends, resumes or ends the manager as its leadership says. False when it is over.
+  bool follow_leadership();
+  void step_down(const std::string& why);
+  /// The operator wants another manager to lead.
+  void hand_over(const std::string& successor);
+  boost::asio::awaitable<void> finish(std::string successor);
+  /// Says that turns go on, and notices a suspension that no event shows.
+  boost::asio::awaitable<void> beat();
   void follow_events();
   void log_events();
   void say_ready();
@@ -72,8 +86,11 @@ private:
   boost::asio::signal_set signals_;
   boost::asio::steady_timer deadline_;
   bool reconcile_requested_ = false;
+  store::Standing standing_ = store::Standing::leads;
+  End end_ = End::stopped;
+  bool is_finishing_ = false;
   StoreWatch store_watch_;
-  store::Store store_;
+  std::unique_ptr<store::Store> store_;
   manager::Manager manager_;
   std::unique_ptr<api::EventReader> events_; ///< for the log
   southbound::ChannelServer channels_;

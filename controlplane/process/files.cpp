@@ -12,19 +12,37 @@
 
 namespace tributary::fabricd {
 
-std::string administrator_token(const Rest& config) {
-  const std::string& file = config.administrator_token_file;
+namespace {
+
+/// The first line of the file that the key names; "" without one.
+std::string secret(const char* key, const std::string& file, const char* what) {
   if (file.empty()) {
     return {};
   }
   std::ifstream in(file);
   std::string line;
   if (!std::getline(in, line) || line.empty()) {
-    throw std::runtime_error(
-        fmt::format("rest.administrator_token_file {}: {}; its first line must be the token", file,
-                    in.is_open() ? "is empty" : std::strerror(errno)));
+    throw std::runtime_error(fmt::format("{} {}: {}; its first line must be the {}", key, file,
+                                         in.is_open() ? "is empty" : std::strerror(errno), what));
   }
   return line;
+}
+
+} // namespace
+
+std::string administrator_token(const Rest& config) {
+  return secret("rest.administrator_token_file", config.administrator_token_file, "token");
+}
+
+std::string etcd_password(const Store& config) {
+  return secret("store.etcd_password_file", config.etcd_password_file, "password");
+}
+
+etcd::ClientSettings etcd_client(const Store& store) {
+  return {.endpoints = store.endpoints,
+          .tls = {store.etcd_ca, store.etcd_certificate, store.etcd_key},
+          .user = store.etcd_user,
+          .password = etcd_password(store)};
 }
 
 void check_files(const Config& config) {
@@ -56,6 +74,16 @@ void check_files(const Config& config) {
           {.role = net::TlsRole::server,
            .verify = net::TlsVerify::authority,
            .files = {switches.tls_ca, switches.tls_certificate, switches.tls_key}}));
+    });
+  }
+  const Store& store = config.store;
+  look("store", "etcd_password_file", [&] { static_cast<void>(etcd_password(store)); });
+  if (!store.etcd_ca.empty() || !store.etcd_certificate.empty()) {
+    look("store", store.etcd_ca.empty() ? "etcd_certificate" : "etcd_ca", [&] {
+      static_cast<void>(net::tls_context(
+          {.role = net::TlsRole::client,
+           .verify = store.etcd_ca.empty() ? net::TlsVerify::system : net::TlsVerify::authority,
+           .files = {store.etcd_ca, store.etcd_certificate, store.etcd_key}}));
     });
   }
   findings.throw_if_any(config.file);

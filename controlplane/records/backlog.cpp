@@ -12,6 +12,8 @@ constexpr std::uint64_t all_vnis = 65'536;
 // Tables in the order of writing: an erased group takes its trees along, so it precedes another
 // group's tree of the same number. The whole topology is erased before parts of it are put.
 enum Table : int {
+  lead,
+  adoptions,
   jobs,
   groups,
   members,
@@ -45,6 +47,10 @@ Backlog::Key Backlog::key_of(const Change& change) {
           return {addresses, 0, 0, c.space};
         } else if constexpr (std::is_same_v<C, VniReleaseRecord>) {
           return {vni_releases, c.vni.value, 0, {}};
+        } else if constexpr (std::is_same_v<C, LeadRecord>) {
+          return {lead, 0, 0, {}};
+        } else if constexpr (std::is_same_v<C, AdoptionRecord>) {
+          return {adoptions, c.fabric, 0, {}};
         } else if constexpr (std::is_same_v<C, SwitchRecord>) {
           return {switches, c.number, 0, {}};
         } else if constexpr (std::is_same_v<C, LinkRecord>) {

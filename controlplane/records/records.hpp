@@ -183,6 +183,21 @@ struct VniReleaseRecord {
   friend bool operator==(const VniReleaseRecord&, const VniReleaseRecord&) = default;
 };
 
+/// The manager's place in its fabric (tributary/leader.hpp). One record.
+struct LeadRecord {
+  std::uint32_t epoch = 0; ///< not below that of this start
+  /// Epoch of a newer manager of the same fabric that was met: this one changes nothing until the
+  /// operator agrees, after a restart, too. 0: none.
+  std::uint32_t superseded_by = 0;
+  friend bool operator==(const LeadRecord&, const LeadRecord&) = default;
+};
+/// Another fabric whose switches the operator has let this manager take over. Key: `fabric`.
+struct AdoptionRecord {
+  std::uint64_t fabric = 0;
+  std::uint32_t epoch = 0; ///< of its newest manager then; later ones are not meant
+  friend bool operator==(const AdoptionRecord&, const AdoptionRecord&) = default;
+};
+
 // The last known topology. Switches and links have the numbers of the graph, which never change;
 // records of links and hosts refer to switches by number.
 
@@ -269,16 +284,20 @@ struct EraseHost {
 /// Erases all switches, links and hosts, and the document of format version 1.
 struct EraseTopology {};
 
-using Change =
-    std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord, SwitchRecord,
-                 LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup, EraseMember, EraseHost,
-                 EraseTopology, EraseDrain, RdmaSettingRecord, RdmaQuarantineRecord,
-                 EraseRdmaSetting, EraseRdmaQuarantine, VniReleaseRecord>;
+using Change = std::variant<JobRecord, GroupRecord, MemberRecord, TreeRecord, AddressRecord,
+                            SwitchRecord, LinkRecord, HostRecord, DrainRecord, EraseJob, EraseGroup,
+                            EraseMember, EraseHost, EraseTopology, EraseDrain, RdmaSettingRecord,
+                            RdmaQuarantineRecord, EraseRdmaSetting, EraseRdmaQuarantine,
+                            VniReleaseRecord, LeadRecord, AdoptionRecord>;
 
 /// All records, each list by ascending key.
 struct Snapshot {
   /// Rises with every start of a manager on this store, from 1. 32 bits of it are used.
   std::uint64_t epoch = 1;
+  /// Random, of the store's first start; copies and back-ups have the same. 0: none.
+  std::uint64_t fabric = 0;
+  std::uint32_t superseded_by = 0; ///< see LeadRecord
+  std::vector<AdoptionRecord> adoptions;
   std::vector<JobRecord> jobs;
   std::vector<GroupRecord> groups;
   std::vector<MemberRecord> members;

@@ -2,6 +2,7 @@
 
 #include "controlplane/api/request_error.hpp"
 #include "controlplane/api/requests.hpp"
+#include "controlplane/api/status.hpp"
 #include "controlplane/rest/authentication.hpp"
 #include "controlplane/web_page/files.hpp"
 #include "lib/net/as_result.hpp"
@@ -371,6 +372,11 @@ Response Connection::respond_alone(api::Route::Kind kind) const {
   }
   if (shared_->closed()) {
     return json_response(error_answer(503, "the manager is stopping"));
+  }
+  if (kind == api::Route::Kind::leadership) {
+    const std::string why = shared_->service->not_leading_because();
+    return json_response(
+        why.empty() ? ok() : api::misdirected_answer(why, shared_->service->leader_url()));
   }
   const std::string missing = shared_->service->not_ready_because();
   return json_response(missing.empty() ? ok() : error_answer(503, missing));

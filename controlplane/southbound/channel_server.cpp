@@ -260,12 +260,13 @@ private:
     connection.greeting_over();
     peer.session = session;
     by_session_.emplace(session, &connection);
+    sink_.welcome(hello, *admission.answer.mutable_welcome());
     connection.send(admission.answer);
     arm_keepalive();
     if (const auto refusal = sink_.connected(session, hello)) {
       forget_session(session);
       connection.unsend();
-      reject(connection, protocol::rejection(*refusal));
+      reject(connection, protocol::rejection(*refusal, sink_.leader_address()));
       return;
     }
     said_.forget(subject_of(connection));

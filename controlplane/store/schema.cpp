@@ -9,7 +9,8 @@ namespace {
 constexpr std::int64_t application_id = 0x54726962;
 constexpr std::int64_t format_version = 1;
 
-/// An empty store. `jobs.hosts` and `jobs.vnis`: decimal numbers separated by commas; NULL: any.
+/// An empty store. `meta` also has 'fabric', 'superseded_by', and 'adopted ' with a fabric's 16 hex
+/// digits. `jobs.hosts` and `jobs.vnis`: decimal numbers separated by commas; NULL: any.
 /// `jobs.allocation`: JSON; NULL: none. `groups.wanted_in_switch`: 0 unspecified, 1 asked for, 2
 /// refused. `rdma_settings.vni`: 65536 for all VNIs.
 constexpr const char* tables = R"sql(
@@ -175,13 +176,14 @@ std::uint64_t next_epoch(Database& database, const std::filesystem::path& file) 
       database.integer("SELECT value + 1 FROM meta WHERE key = 'epoch'"));
 }
 
-std::uint64_t count_start(Database& database) {
+std::uint64_t count_start(Database& database, std::uint32_t epochs) {
   if (version_of(database) == 0) {
     database.execute(tables);
     database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                  application_id, format_version));
   }
-  database.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
+  database.execute("INSERT OR IGNORE INTO meta VALUES ('fabric', random() | 1)"); // never 0
+  database.execute(fmt::format("UPDATE meta SET value = value + {} WHERE key = 'epoch'", epochs));
   return static_cast<std::uint64_t>(database.integer("SELECT value FROM meta WHERE key = 'epoch'"));
 }
 

@@ -19,8 +19,8 @@ void check_format(Database& database, const std::filesystem::path& file);
 /// for an empty file: it has no room for them.
 std::uint64_t next_epoch(Database& database, const std::filesystem::path& file);
 
-/// Inside a transaction: creates the tables in an empty file, and counts this start. Returns the
-/// epoch.
-std::uint64_t count_start(Database& database);
+/// Inside a transaction: creates the tables in an empty file, and a fabric's identity where there
+/// is none; counts this start as `epochs` ones. Returns the epoch.
+std::uint64_t count_start(Database& database, std::uint32_t epochs = 1);
 
 } // namespace tributary::store

@@ -1,70 +1,57 @@
-// The manager's persistent state: one SQLite file.
+// The manager's persistent state, whatever keeps it: one file (sqlite_store.hpp), or etcd for
+// managers that stand in for each other (controlplane/etcd/store.hpp).
 //
-//   store::Store store("/var/lib/tributary/fabric.db");    locks, checks, raises the epoch
-//   group::Registry registry(settings, random, store.load_sound(), now);
-//   ...
-//   store.apply(registry.take_changes());                  durable when it returns
+//   records::Snapshot past = store.load_sound();      at the start of a manager
+//   store.apply(changes);                             durable when it returns
+//   store.apply({});                                  confirms that this manager leads
 //
-// `apply` is one transaction: all of it is on disk when it returns, or nothing is and it throws. A
-// change that is acknowledged after `apply` returned is never lost, whatever kills the process or
-// the machine. After a throw the store stays usable: the same changes may be applied again when the
-// disk has room.
+// An `apply` has one of three ends.
+//   It returns: all changes are durable, and this manager led the fabric at some time during the
+//     call, so what it answers about the state before the call is true.
+//   It throws StoreError: nothing of the changes was or will be stored. They may be applied again.
+//   It throws StoreError of kind `fenced`: this manager does not lead any more, and never will on
+//     this object. Some of the changes may be stored. Nothing may be answered, and nothing sent to
+//     switches: the process steps down.
+// Where the outcome is unknown, because an answer was lost, `apply` repeats the same changes until
+// it is known. It may take as long as etcd is away; `Leadership` says so meanwhile.
 //
-// A file belongs to one manager at a time (locks on PATH.lock and on the file itself, which the
-// kernel releases however the process ends). A file that is removed or replaced while it is open is
-// noticed by `apply` and `expect_in_place`. Files, back-up and versions:
-// docs/operate/fabric-manager-store.md.
-//
-// Shell: blocks on the disk. All calls from one thread.
+// All calls from one thread, which they may block, but for `leadership`.
 #pragma once
 
 #include "controlplane/records/records.hpp"
+#include "controlplane/store/leadership.hpp"
 #include "controlplane/store/store_error.hpp"
 
 #include <cstdint>
-#include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 
 namespace tributary::store {
 
-struct StoreOptions {
-  /// Maximum size of the file; 0: limited by the disk only. Beyond it `apply` throws no_room.
-  std::uint64_t size_limit_bytes = 0;
-};
-
 class Store {
 public:
-  /// Opens the file, and creates it when it is missing. Throws StoreError, also for a file of
-  /// another format version; then the file is unchanged. If the disk is full, a file with its
-  /// tables is opened all the same: it can be read, and the first `apply` that finds room stores
-  /// the epoch as well.
-  explicit Store(const std::filesystem::path& file, const StoreOptions& options = {});
-  ~Store();
-  Store(Store&&) noexcept;
-  Store& operator=(Store&&) noexcept;
+  Store() = default;
+  virtual ~Store() = default;
 
-  /// The epoch of this start.
-  [[nodiscard]] std::uint64_t epoch() const;
-  /// Why writing is impossible: the disk was full when the file was opened, and `apply` has not
-  /// found room since. "" otherwise.
-  [[nodiscard]] const std::string& failure() const;
+  /// The epoch of this start, or of this leadership: higher than all before on this store.
+  [[nodiscard]] virtual std::uint64_t epoch() const = 0;
+  /// Why writing is impossible from the start, although reading is not; "" otherwise.
+  [[nodiscard]] virtual const std::string& failure() const = 0;
   /// All readable records; unreadable ones are named in `set_aside`. Throws StoreError.
-  [[nodiscard]] records::Snapshot load();
-  /// The same without records that contradict each other (soundness.hpp), for the start of a
-  /// manager. If any were left out, the original file is copied to FILE.damaged-EPOCH, and those
-  /// records are erased from it. Throws StoreError.
-  [[nodiscard]] records::Snapshot load_sound();
-  /// In this order, all or none. Throws StoreError.
-  void apply(std::span<const records::Change> changes);
-  /// Throws StoreError when the file was removed or replaced since it was opened, so that writes
-  /// would be lost. Checks names only, and is cheap.
-  void expect_in_place();
+  [[nodiscard]] virtual records::Snapshot load() = 0;
+  /// The same without records that contradict each other (soundness.hpp). If any were left out, a
+  /// copy of what was there is kept, and they are erased. Throws StoreError.
+  [[nodiscard]] virtual records::Snapshot load_sound() = 0;
+  /// In this order. Without changes it only confirms that this manager leads. Throws StoreError.
+  virtual void apply(std::span<const records::Change> changes) = 0;
+  /// Throws StoreError when a write would be lost or impossible now. Cheap.
+  virtual void expect_in_place() = 0;
+  /// Valid as long as the store.
+  [[nodiscard]] virtual Leadership& leadership() = 0;
 
-private:
-  struct Open;
-  std::unique_ptr<Open> open_;
+protected:
+  Store(Store&&) noexcept = default;
+  Store& operator=(Store&&) noexcept = default;
 };
 
 } // namespace tributary::store

@@ -75,6 +75,9 @@ public:
   /// They are not, and are taken back: those that arrived in this turn are answered with the error.
   virtual void requests_failed(std::uint64_t /*turn*/, const api::Answer& /*error*/) {}
 
+  /// The manager may change nothing from now on: who waits for a change gets this answer.
+  virtual void superseded(const api::Answer& /*error*/) {}
+
   // ---- what it does in a turn ----
 
   virtual void begin(const Turn& /*turn*/) {}

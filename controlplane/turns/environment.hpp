@@ -33,7 +33,7 @@ public:
 
   /// Starts writing the result of `changes`, which may be called on any thread, once, and owns its
   /// data; the manager hands over nothing more until `Manager::stored` is called, from within or
-  /// later.
+  /// later. Without changes it is a confirmation that this manager leads (store::Store::apply).
   virtual void store(std::function<std::vector<records::Change>()> changes) = 0;
   /// Runs it beside the manager, after all that were handed over before, and then calls
   /// `Manager::worked` with it, from within or later.

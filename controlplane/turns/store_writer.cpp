@@ -25,28 +25,41 @@ void StoreWriter::replace_topology(topology::Touched touched) {
 void StoreWriter::write_requests(std::vector<records::Change> changes) {
   records::Backlog asked;
   asked.add(std::move(changes));
-  const Section section(stalls_, "the store");
-  writing_ = Written::requests;
-  environment_.store([changes = asked.changes()] { return changes; });
+  begin(Written::requests, [changes = asked.changes()] { return changes; });
 }
 
-bool StoreWriter::write_waiting(const topology::Graph& graph) {
+void StoreWriter::confirm() {
+  begin(Written::confirmation, [] { return std::vector<records::Change>(); });
+}
+
+void StoreWriter::begin(Written what, std::function<std::vector<records::Change>()> changes) {
+  const Section section(stalls_, "the store");
+  writing_ = what;
+  began_ = environment_.now();
+  ++(what == Written::confirmation ? confirmations_ : writes_);
+  environment_.store(std::move(changes));
+}
+
+bool StoreWriter::has_waiting() {
   if (topology_at_ == never && !topology_.empty()) {
     topology_at_ = clock_.now() + topology_pause_ns;
   }
-  if (again_ != never || (backlog_.empty() && !topology_is_due())) {
+  return again_ == never && (!backlog_.empty() || topology_is_due());
+}
+
+bool StoreWriter::write_waiting(const topology::Graph& graph) {
+  if (!has_waiting()) {
     return false;
   }
-  const Section section(stalls_, "the store");
-  writing_ = Written::waiting;
-  environment_.store(take(graph));
+  begin(Written::waiting, take(graph));
   return true;
 }
 
 StoreWriter::Written StoreWriter::stored(const std::string& failure) {
+  longest_write_ns_ = std::max(longest_write_ns_, elapsed_ns(environment_.now(), began_));
   if (!failure.empty()) {
     note_failure(failure);
-  } else if (is_failing()) {
+  } else if (is_failing() && writing_ != Written::confirmation) {
     failure_.clear();
     events_.report("manager", "the store accepts changes again");
   }
@@ -87,7 +100,7 @@ std::vector<records::Change> StoreWriter::take_waiting(const topology::Graph& gr
 }
 
 void StoreWriter::begin(const Turn& turn) {
-  if (again_ <= turn.now) {
+  if (again_ <= turn.now || clock_.is_held()) { // a time that stands still comes to no attempt
     again_ = never;
   }
 }
@@ -130,6 +143,30 @@ void StoreWriter::note_failure(std::string_view why) {
 api::Answer StoreWriter::error_answer() const {
   api::Answer answer = api::error_answer(
       503, fmt::format("nothing can be changed now: {}; running groups continue", failure_));
+  answer.retry_after = api::retry_soon_seconds;
+  return answer;
+}
+
+void StoreWriter::suspend(const std::string& why) {
+  if (!is_suspended()) {
+    ++suspensions_;
+    events_.report("manager", fmt::format("suspended: {}; running groups continue", why), {},
+                   Severity::error);
+  }
+  suspended_ = why;
+}
+
+void StoreWriter::resume() {
+  if (is_suspended()) {
+    suspended_.clear();
+    events_.report("manager", "this manager leads again");
+  }
+}
+
+api::Answer StoreWriter::suspended_answer() const {
+  api::Answer answer = api::error_answer(
+      503, fmt::format("it is not known whether this manager leads: {}; running groups continue",
+                       suspended_));
   answer.retry_after = api::retry_soon_seconds;
   return answer;
 }

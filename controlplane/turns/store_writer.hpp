@@ -13,6 +13,10 @@
 // The topology is handed over as a snapshot with the list of changed parts: that may be the whole
 // fabric, so the writing thread makes the records.
 //
+// With a replicated store a turn that answers without a write ends with a confirmation (`confirm`),
+// and while the store cannot say whether this manager leads, the manager is suspended: nothing that
+// others rely on is answered, and no turn runs.
+//
 // Pure: the environment writes.
 #pragma once
 
@@ -36,7 +40,7 @@ namespace tributary::turns {
 
 class StoreWriter final : public Controller {
 public:
-  enum class Written : std::uint8_t { nothing, requests, waiting };
+  enum class Written : std::uint8_t { nothing, requests, waiting, confirmation };
 
   StoreWriter(Environment& environment, ManagerClock& clock, StallDetector& stalls, Events& events)
       : environment_(environment), clock_(clock), stalls_(stalls), events_(events) {}
@@ -55,7 +59,11 @@ public:
   /// Changes that wait for the end of a write must not be modified now.
   [[nodiscard]] bool is_writing() const { return writing_ != Written::nothing; }
   void write_requests(std::vector<records::Change> changes);
+  /// Whether `write_waiting` would write now.
+  [[nodiscard]] bool has_waiting();
   [[nodiscard]] bool write_waiting(const topology::Graph& graph);
+  /// Writes nothing, and asks whether this manager leads.
+  void confirm();
   /// The write is over; `failure` is "" on success. Returns the content of the write.
   Written stored(const std::string& failure);
   /// Before the end, with no turn to follow: all changes that could have waited.
@@ -83,6 +91,23 @@ public:
   /// Answers with the error, and returns true, when no change can be accepted now.
   [[nodiscard]] bool refuses(const api::Reply& reply) const;
 
+  // ---- while it is not known whether this manager leads ----
+
+  void suspend(const std::string& why);
+  void resume();
+  [[nodiscard]] bool is_suspended() const { return !suspended_.empty(); }
+  /// Why; "" when it is not.
+  [[nodiscard]] const std::string& suspension() const { return suspended_; }
+  [[nodiscard]] api::Answer suspended_answer() const;
+
+  // ---- figures ----
+
+  [[nodiscard]] std::uint64_t suspensions() const { return suspensions_; }
+  [[nodiscard]] std::uint64_t confirmations() const { return confirmations_; }
+  [[nodiscard]] std::uint64_t writes() const { return writes_; }
+  /// The longest write or confirmation, by the environment's clock.
+  [[nodiscard]] std::uint64_t longest_write_ns() const { return longest_write_ns_; }
+
 private:
   /// Changes of the topology that wait or are being written.
   struct TopologyChanges {
@@ -96,6 +121,7 @@ private:
   /// What is not on disk yet: changes of records, and for the topology a function that makes them.
   [[nodiscard]] std::function<std::vector<records::Change>()> take(const topology::Graph& graph);
   void note_failure(std::string_view why);
+  void begin(Written what, std::function<std::vector<records::Change>()> changes);
 
   Environment& environment_;
   ManagerClock& clock_;
@@ -110,6 +136,12 @@ private:
   std::string failure_;
   TimeNs again_ = never; ///< time of the next attempt
   std::string away_;     ///< reported by `is_away`, handled in the next turn
+  std::string suspended_;
+  TimeNs began_{}; ///< the write, by the environment's clock
+  std::uint64_t suspensions_ = 0;
+  std::uint64_t confirmations_ = 0;
+  std::uint64_t writes_ = 0;
+  std::uint64_t longest_write_ns_ = 0;
 };
 
 } // namespace tributary::turns

@@ -8,7 +8,7 @@
 namespace tributary::turns {
 
 void TurnLoop::reconcile() {
-  if (rooms_.store.is_writing()) {
+  if (rooms_.store.is_writing() || rooms_.store.is_suspended()) {
     is_wanted_ = true;
     return;
   }
@@ -19,6 +19,7 @@ void TurnLoop::reconcile() {
 void TurnLoop::store_requests() {
   const auto changes = rooms_.registry.changes();
   if (!changes.empty() && !rooms_.store.is_failing()) {
+    rooms_.replies.write_begins();
     rooms_.store.write_requests({changes.begin(), changes.end()});
     return;
   }
@@ -27,9 +28,25 @@ void TurnLoop::store_requests() {
 }
 
 void TurnLoop::stored(const std::string& failure) {
+  if (rooms_.store.is_suspended()) {
+    stored_ = failure;
+    return;
+  }
   const Section section(rooms_.stalls, "the rest of a turn");
-  if (rooms_.store.stored(failure) == StoreWriter::Written::waiting) {
+  const StoreWriter::Written written = rooms_.store.stored(failure);
+  if (written == StoreWriter::Written::confirmation) {
+    if (failure.empty()) {
+      rooms_.replies.confirmed(std::nullopt);
+    } else {
+      rooms_.registry.put_something(); // so that a later turn has a write to try
+      rooms_.replies.confirmed(rooms_.store.error_answer());
+    }
     end();
+    return;
+  }
+  rooms_.replies.write_ends(failure.empty());
+  if (written == StoreWriter::Written::waiting) {
+    finish();
     return;
   }
   if (failure.empty()) {
@@ -55,20 +72,52 @@ void TurnLoop::run() {
   last.is_idle = controllers_.are_idle(last);
   controllers_.run(&Controller::conclude, last);
   rooms_.store.add(rooms_.registry.take_changes());
+  if (rooms_.store.has_waiting()) {
+    rooms_.replies.write_begins();
+  }
   if (!rooms_.store.write_waiting(rooms_.graph)) {
-    end();
+    finish();
   }
 }
 
-void TurnLoop::end() {
+void TurnLoop::finish() {
   controllers_.run(&Controller::finish, turn());
+  if (rooms_.replies.await_confirmation()) {
+    rooms_.store.confirm();
+    return;
+  }
+  end();
+}
+
+void TurnLoop::end() {
   ++number_;
   rooms_.clock.wait_until(controllers_.next_deadline(turn()));
   rooms_.registry.begin_requests();
+  hand_over_held_back();
+  if (std::exchange(is_wanted_, false)) {
+    rooms_.environment.request_reconcile();
+  }
+}
+
+void TurnLoop::hand_over_held_back() {
   for (const auto& request : std::exchange(held_back_, {})) {
     request();
   }
-  if (std::exchange(is_wanted_, false)) {
+}
+
+void TurnLoop::suspend(const std::string& why) {
+  rooms_.clock.stop();
+  rooms_.store.suspend(why);
+  hand_over_held_back();
+}
+
+void TurnLoop::resume() {
+  rooms_.clock.resume();
+  rooms_.store.resume();
+  if (const auto ended = std::exchange(stored_, std::nullopt)) {
+    stored(*ended);
+  } else if (!rooms_.store.is_writing()) {
+    is_wanted_ = false;
     rooms_.environment.request_reconcile();
   }
 }
@@ -82,8 +131,8 @@ Turn TurnLoop::turn() const {
 }
 
 TimeNs TurnLoop::next_deadline() const {
-  if (rooms_.store.is_writing()) {
-    return never; // the end of the write continues the turn
+  if (rooms_.store.is_writing() || rooms_.store.is_suspended()) {
+    return never; // the end of the write continues the turn; that of the suspension begins one
   }
   return rooms_.clock.call_at(controllers_.next_deadline(turn()));
 }

@@ -14,6 +14,10 @@
 // `stored` is called. Requests for changes wait until the turn is over (`hold_back`), because they
 // could not be taken back separately from those that are being written.
 //
+// With a replicated store a turn whose answers no write has confirmed ends with a confirmation
+// (replies.hpp). While the manager is suspended (`suspend`) no turn begins, and the one that waits
+// for its write waits on: no answer is sent, and no switch is changed.
+//
 // Pure.
 #pragma once
 
@@ -23,12 +27,14 @@
 #include "controlplane/turns/environment.hpp"
 #include "controlplane/turns/events.hpp"
 #include "controlplane/turns/manager_clock.hpp"
+#include "controlplane/turns/replies.hpp"
 #include "controlplane/turns/stall_detector.hpp"
 #include "controlplane/turns/store_writer.hpp"
 #include "controlplane/turns/turn_slice.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +49,7 @@ public:
     TurnSlice& slice;
     Events& events;
     StoreWriter& store;
+    Replies& replies;
     group::Registry& registry;
     const topology::Graph& graph;
   };
@@ -55,6 +62,9 @@ public:
 
   void reconcile();
   void stored(const std::string& failure);
+  /// It is not known whether this manager leads. Held back requests are handed over, to be refused.
+  void suspend(const std::string& why);
+  void resume();
   /// In the environment's time.
   [[nodiscard]] TimeNs next_deadline() const;
 
@@ -66,10 +76,12 @@ public:
 
 private:
   [[nodiscard]] Turn turn() const;
-  /// Three parts; each is followed by a write, or by the next part.
+  /// Four parts; each is followed by a write or a confirmation, or by the next part.
   void store_requests();
   void run();
+  void finish();
   void end();
+  void hand_over_held_back();
   void report_pause();
 
   Rooms rooms_;
@@ -78,6 +90,7 @@ private:
   std::uint64_t number_ = 1;
   bool is_wanted_ = false; ///< requested during a write
   std::vector<std::function<void()>> held_back_;
+  std::optional<std::string> stored_; ///< a write that ended while the manager is suspended
 };
 
 } // namespace tributary::turns

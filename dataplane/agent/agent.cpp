@@ -21,6 +21,11 @@ Identity completed(Identity identity, const std::string& name) {
   return identity;
 }
 
+Leader leader_of(const control::Welcome& welcome) {
+  const control::Leader& leader = welcome.leader();
+  return {leader.fabric(), leader.epoch(), leader.boot()};
+}
+
 Neighbours neighbours_of(const config::Switch& sw, const Identity& identity,
                          const Settings& settings) {
   std::vector<std::string> names;
@@ -110,8 +115,51 @@ void Agent::too_early(std::string_view message) {
   disconnect(fmt::format("the manager sent {} before Welcome", message));
 }
 
+std::string Agent::refusal_of(const control::Welcome& welcome) const {
+  const Leader offered = leader_of(welcome);
+  const auto refused = [&](const std::string& why) {
+    return fmt::format("manager \"{}\" is not accepted: {}; the tables stay in force",
+                       welcome.manager(), why);
+  };
+  switch (relation(offered, leader_)) {
+  case LeaderRelation::unknown:
+    return leader_.fabric == 0
+               ? ""
+               : refused(fmt::format("it reports no fabric, and this switch belongs to fabric {}; "
+                                     "update that manager, or correct [manager] address",
+                                     fabric_text(leader_.fabric)));
+  case LeaderRelation::other_fabric:
+    return welcome.adopted_fabric() == leader_.fabric
+               ? ""
+               : refused(fmt::format("it manages fabric {}, and this switch belongs to fabric {}; "
+                                     "correct [manager] address, or let it take the switch over "
+                                     "with \"tributaryctl fabric adopt {}\"",
+                                     fabric_text(offered.fabric), fabric_text(leader_.fabric),
+                                     fabric_text(leader_.fabric)));
+  case LeaderRelation::older:
+    return refused(fmt::format("its epoch is {}, and this switch has accepted epoch {} of fabric "
+                               "{}: it was replaced, or runs on a back-up",
+                               offered.epoch, leader_.epoch, fabric_text(leader_.fabric)));
+  case LeaderRelation::twin:
+    return refused(fmt::format("another manager of fabric {} has the same epoch {}: one of them "
+                               "runs on a copy of the other's store; stop that one",
+                               fabric_text(leader_.fabric), leader_.epoch));
+  case LeaderRelation::same:
+  case LeaderRelation::newer: return "";
+  }
+  return "";
+}
+
 void Agent::welcome(const control::Welcome& welcome, TimeNs now) {
+  if (disconnecting_) {
+    return; // after one that was refused
+  }
+  if (std::string why = refusal_of(welcome); !why.empty()) {
+    ++managers_refused_;
+    return disconnect(std::move(why));
+  }
   enter(Channel::up, now);
+  leader_ = leader_of(welcome);
   manager_ = welcome.manager();
   keepalive_ns_ = welcome.keepalive_ms() * ns_per_ms;
   statistics_interval_ns_ = welcome.statistics_ms() * ns_per_ms;
@@ -259,6 +307,11 @@ control::SwitchHello Agent::hello() const {
   }
   *out.mutable_in_force() = transactions_.in_force().describe();
   out.mutable_in_force()->set_version(transactions_.published_version());
+  if (leader_.fabric != 0) {
+    out.mutable_leader()->set_fabric(leader_.fabric);
+    out.mutable_leader()->set_epoch(leader_.epoch);
+    out.mutable_leader()->set_boot(leader_.boot);
+  }
   return out;
 }
 
@@ -266,6 +319,8 @@ Status Agent::status() const {
   const InForce& in_force = transactions_.in_force();
   return {.channel = channel_,
           .manager = manager_,
+          .leader = leader_,
+          .managers_refused = managers_refused_,
           .since = since_,
           .last_end = last_end_,
           .version = transactions_.published_version(),

@@ -26,6 +26,11 @@
 // snapshot for all commits since the last call, and Committed follows when published() reports that
 // it is in force. A SwitchHello waits for that, too, so that it reports the state in force.
 //
+// The agent is fenced (tributary/leader.hpp): it accepts the first manager, and from then on only
+// newer ones of that fabric, unless the operator has let another fabric's manager adopt it. Welcome
+// of any other ends the channel, and changes nothing. Its memory of the manager ends with the
+// process, as do the trees of the manager.
+//
 // How a shell drives it, after each input and at next_deadline():
 //
 //   agent.poll(now);
@@ -45,6 +50,7 @@
 #include "dataplane/core/counters.hpp"
 #include "dataplane/core/tables.hpp"
 #include "tributary/control.pb.h"
+#include "tributary/leader.hpp"
 #include "tributary/types.hpp"
 
 #include <cstddef>
@@ -81,11 +87,13 @@ struct Settings {
 /// The channel and the transactions, as shown to operators.
 struct Status {
   enum class Channel : std::uint8_t { down, greeting, up };
-  Channel channel = Channel::down; ///< greeting: SwitchHello sent, Welcome not yet received
-  std::string manager;             ///< the name it gave; of the last manager that was connected
-  TimeNs since{};                  ///< last change of `channel`
-  std::string last_end;            ///< why the channel ended last; "" if it never did
-  std::uint64_t version = 0;       ///< of the snapshot in force
+  Channel channel = Channel::down;    ///< greeting: SwitchHello sent, Welcome not yet received
+  std::string manager;                ///< the name it gave; of the last manager that was connected
+  Leader leader;                      ///< the same manager's fabric and epoch
+  std::uint64_t managers_refused = 0; ///< welcomes of managers that the switch did not accept
+  TimeNs since{};                     ///< last change of `channel`
+  std::string last_end;               ///< why the channel ended last; "" if it never did
+  std::uint64_t version = 0;          ///< of the snapshot in force
   std::size_t trees_of_file = 0;
   std::size_t trees_of_manager = 0;
   std::size_t permissions = 0;
@@ -151,12 +159,16 @@ public:
   [[nodiscard]] std::optional<std::string> take_disconnect();
 
   [[nodiscard]] const std::string& name() const { return file().name; }
+  /// Whether a manager was accepted on this channel.
+  [[nodiscard]] bool is_welcomed() const { return channel_ == Status::Channel::up; }
   [[nodiscard]] Status status() const;
 
 private:
   [[nodiscard]] const config::Switch& file() const { return transactions_.in_force().file(); }
   void enter(Status::Channel channel, TimeNs now);
   void welcome(const control::Welcome& welcome, TimeNs now);
+  /// Why this manager must not change anything here; "" when it may.
+  [[nodiscard]] std::string refusal_of(const control::Welcome& welcome) const;
   void too_early(std::string_view message);
   void disconnect(std::string why);
   /// When the manager's silence exceeds the limit.
@@ -176,6 +188,8 @@ private:
   Status::Channel channel_ = Status::Channel::down;
   TimeNs since_{}; ///< of `channel_`
   std::string manager_;
+  Leader leader_; ///< accepted last
+  std::uint64_t managers_refused_ = 0;
   std::string last_end_;
   bool hello_owed_ = false;
   bool disconnecting_ = false; ///< the shell was asked, or will be asked, to close this channel

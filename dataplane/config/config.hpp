@@ -159,10 +159,11 @@ struct Process {
   bool lldp = true; ///< LLDP is sent and received on all ports that have another end
 };
 
-/// The fabric manager that the switches of the process connect to.
+/// The fabric managers of which the switches of the process connect to one: the leader and its
+/// standbys.
 struct Manager {
-  std::string address; ///< as written
-  net::Address parsed_address;
+  std::vector<std::string> addresses; ///< as written, in the order in which they are dialled
+  std::vector<net::Address> parsed_addresses;
   // PEM files: TCP needs all three, a Unix socket none.
   std::string tls_ca;
   std::string tls_certificate;

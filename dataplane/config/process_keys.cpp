@@ -14,6 +14,7 @@ using configuration::Key;
 using configuration::specs_of;
 using configuration::Text;
 using configuration::text;
+using configuration::Texts;
 using configuration::Value;
 
 namespace {
@@ -129,13 +130,14 @@ const Key<Process> process_keys[] = {
 
 const Key<Manager> manager_keys[] = {
     {{.name = "address",
-      .type = Text{255},
+      .type = Texts{.min_count = 1, .max_count = 16, .max_length = 255, .or_one = true},
       .fallback = "",
       .sample = "\"unix:/run/tributary/switches.sock\"",
       .required = true,
       .help = "Address where the fabric manager listens for switches: \"unix:PATH\", "
-              "\"HOST:PORT\", \"[V6]:PORT\"."},
-     [](Manager& m, const Value& v) { m.address = text(v); }},
+              "\"HOST:PORT\", \"[V6]:PORT\". With standby managers a list of all their "
+              "addresses, which are dialled in turn."},
+     [](Manager& m, const Value& v) { m.addresses = std::get<std::vector<std::string>>(v); }},
     {{.name = "tls_ca",
       .type = Text{4095},
       .fallback = "",

@@ -98,14 +98,21 @@ void Validator::check(const Impairment& impairment, const SectionReader& reader)
 }
 
 void Validator::check(Manager& manager, const SectionReader& reader) {
-  if (manager.address.empty()) {
+  if (manager.addresses.empty()) {
     return; // its absence is reported already
   }
-  try {
-    manager.parsed_address = net::parse_address(manager.address, net::Purpose::dial);
-  } catch (const net::AddressError& error) {
-    findings_.add(reader.line("address"), reader.path("address"), "{}", error.what());
-    return;
+  for (const std::string& text : manager.addresses) {
+    try {
+      net::Address address = net::parse_address(text, net::Purpose::dial);
+      if (std::ranges::find(manager.parsed_addresses, address) != manager.parsed_addresses.end()) {
+        findings_.add(reader.line("address"), reader.path("address"), "names {} twice", text);
+        return;
+      }
+      manager.parsed_addresses.push_back(std::move(address));
+    } catch (const net::AddressError& error) {
+      findings_.add(reader.line("address"), reader.path("address"), "{}", error.what());
+      return;
+    }
   }
   const std::pair<const char*, const std::string&> files[] = {
       {"tls_ca", manager.tls_ca},
@@ -113,7 +120,7 @@ void Validator::check(Manager& manager, const SectionReader& reader) {
       {"tls_key", manager.tls_key}};
   const auto given = [](const auto& file) { return !file.second.empty(); };
   const auto first = std::ranges::find_if(files, given);
-  if (manager.parsed_address.is_unix()) {
+  if (std::ranges::all_of(manager.parsed_addresses, &net::Address::is_unix)) {
     if (first != std::end(files)) {
       findings_.add(reader.line(first->first), reader.path(first->first),
                     "has no effect on a Unix socket, whose file permissions say who may connect; "

@@ -1,6 +1,7 @@
 #include "dataplane/control_channel/channel.hpp"
 
 #include "dataplane/control_channel/redial_pause.hpp"
+#include "lib/net/address_round.hpp"
 #include "lib/net/as_result.hpp"
 #include "lib/net/framed_stream.hpp"
 #include "lib/net/limit_silence.hpp"
@@ -17,6 +18,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <random>
@@ -57,7 +59,9 @@ public:
        ChannelUser& user)
       : settings_(std::move(settings)), switch_name_(std::move(switch_name)), user_(user),
         socket_(context), resolver_(context), timer_(context),
-        pause_(settings_.first_pause, settings_.longest_pause, std::random_device()()) {
+        pause_(settings_.first_pause, settings_.longest_pause, std::random_device()()),
+        limit_(first_limit()), round_(settings_.addresses.size()),
+        first_endpoint_(settings_.addresses.size()), said_(settings_.addresses.size()) {
     if (!settings_.tls.ca.empty()) {
       static_cast<void>(tls_context(settings_.tls));
     }
@@ -110,20 +114,44 @@ private:
       if (!problem.empty()) {
         say(problem);
       }
-      timer_.expires_after(pause_.next());
-      co_await timer_.async_wait(as_result);
+      if (advance()) {
+        timer_.expires_after(pause_.next());
+        co_await timer_.async_wait(as_result);
+      }
     }
+  }
+
+  [[nodiscard]] const net::Address& address() const { return settings_.addresses[round_.at()]; }
+
+  [[nodiscard]] std::chrono::milliseconds first_limit() const {
+    return settings_.addresses.size() == 1 ? settings_.dial_limit
+                                           : std::min(settings_.first_limit, settings_.dial_limit);
+  }
+
+  /// Selects the next address; true when a pause is due: all have been dialled since the last one,
+  /// or this attempt was a channel.
+  bool advance() {
+    if (std::exchange(welcomed_, false)) {
+      round_.begin();
+      static_cast<void>(round_.advance());
+      return true;
+    }
+    if (round_.advance()) {
+      return false;
+    }
+    limit_ = std::min(2 * limit_, settings_.dial_limit);
+    return true;
   }
 
   /// Logs a problem once: an unreachable manager is one line in the log, not one per attempt.
   void say(const Text& problem) {
-    if (problem == said_) {
-      spdlog::debug("switch {}: manager {}: same error again", switch_name_,
-                    settings_.address_text);
+    if (problem == said_[round_.at()]) {
+      spdlog::debug("switch {}: manager {}: same error again", switch_name_, address().text());
     } else {
-      said_ = problem;
-      spdlog::warn("switch {}: manager {}: {}; trying again until it answers", switch_name_,
-                   settings_.address_text, problem);
+      said_[round_.at()] = problem;
+      spdlog::warn("switch {}: manager {}: {}; trying again until {}", switch_name_,
+                   address().text(), problem,
+                   settings_.addresses.size() == 1 ? "it answers" : "one of them answers");
     }
   }
 
@@ -137,7 +165,7 @@ private:
                     net::FramedStreamSettings{.other_end = "the manager",
                                               .message_bytes = net::max_message_bytes,
                                               .queued_bytes = settings_.max_queued_bytes});
-    if (!settings_.tls.ca.empty()) {
+    if (!settings_.tls.ca.empty() && !address().is_unix()) {
       problem = co_await secure();
     }
     if (problem.empty() && !stopped_) {
@@ -149,11 +177,11 @@ private:
 
   asio::awaitable<Text> dial() {
     std::vector<Endpoint> endpoints;
-    if (settings_.address.is_unix()) {
-      endpoints.emplace_back(asio::local::stream_protocol::endpoint(settings_.address.path));
+    if (address().is_unix()) {
+      endpoints.emplace_back(asio::local::stream_protocol::endpoint(address().path));
     } else {
-      const net::HostPort& where = settings_.address.tcp;
-      timer_.expires_after(settings_.dial_limit);
+      const net::HostPort& where = address().tcp;
+      timer_.expires_after(limit_);
       const auto resolved =
           co_await (resolver_.async_resolve(where.host, std::to_string(where.port), as_result) ||
                     timer_.async_wait(as_result));
@@ -169,12 +197,11 @@ private:
       }
     }
     Text problem;
-    for (const Endpoint& endpoint : endpoints) {
-      if (stopped_) {
-        break;
-      }
-      problem = co_await connect(endpoint);
+    for (std::size_t i = 0; i < endpoints.size() && !stopped_; ++i) {
+      const std::size_t at = (first_endpoint_[round_.at()] + i) % endpoints.size();
+      problem = co_await connect(endpoints[at]);
       if (problem.empty()) {
+        first_endpoint_[round_.at()] = at + 1; // unless this one welcomes the switch
         break;
       }
     }
@@ -184,7 +211,7 @@ private:
   asio::awaitable<Text> connect(Endpoint endpoint) {
     error_code ignored;
     socket_.close(ignored);
-    timer_.expires_after(settings_.dial_limit);
+    timer_.expires_after(limit_);
     const auto done =
         co_await (socket_.async_connect(endpoint, as_result) || timer_.async_wait(as_result));
     if (done.index() == 1) {
@@ -194,7 +221,7 @@ private:
     if (error) {
       co_return fmt::format("cannot connect: {}", error.message());
     }
-    if (!settings_.address.is_unix()) {
+    if (!address().is_unix()) {
       socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
       net::limit_silence(socket_.native_handle());
     }
@@ -212,9 +239,9 @@ private:
     if (!context) {
       co_return problem;
     }
-    timer_.expires_after(settings_.dial_limit);
+    timer_.expires_after(limit_);
     const auto done =
-        co_await (stream_->secure(context, net::TlsRole::client, settings_.address.tcp.host) ||
+        co_await (stream_->secure(context, net::TlsRole::client, address().tcp.host) ||
                   timer_.async_wait(as_result));
     co_return done.index() == 1 ? Text("no TLS handshake in time") : std::get<0>(done);
   }
@@ -223,38 +250,67 @@ private:
     connected_ = true;
     welcomed_ = false;
     user_.channel_up();
+    limit_answer();
     user_.batch_ended();
     const Text why = co_await stream_->run(*this);
     connected_ = false;
+    timer_.cancel();
     if (stopped_) {
       co_return;
     }
     if (welcomed_) {
       spdlog::warn(
           "switch {}: the channel to the manager at {} ended: {}; its tables stay in force",
-          switch_name_, settings_.address_text, why);
+          switch_name_, address().text(), why);
     } else {
       say(why); // a manager that refuses does so at every attempt
     }
     user_.channel_down(why);
   }
 
+  /// Where there are other managers to ask, one that does not answer the hello is not waited for
+  /// until the agent gives it up.
+  void limit_answer() {
+    if (settings_.addresses.size() == 1) {
+      return;
+    }
+    timer_.expires_after(limit_);
+    timer_.async_wait([self = shared_from_this(), channel = ++channels_](error_code error) {
+      if (!error && self->connected_ && self->channels_ == channel && !self->welcomed_) {
+        self->stream_->end("it did not answer the switch's hello in time");
+      }
+    });
+  }
+
   void welcome() {
     pause_.start_over();
+    limit_ = first_limit();
     if (!std::exchange(welcomed_, true)) {
-      said_.clear();
-      spdlog::info("switch {}: connected to the manager at {}", switch_name_,
-                   settings_.address_text);
+      --first_endpoint_[round_.at()];
+      timer_.cancel();
+      said_.assign(settings_.addresses.size(), {});
+      spdlog::info("switch {}: connected to the manager at {}", switch_name_, address().text());
+    }
+  }
+
+  /// The manager names the one that leads: it is dialled next if the switch has its address.
+  void rejected(const control::Rejected& rejected) {
+    const auto found = std::ranges::find(settings_.addresses, rejected.leader_address(),
+                                         [](const net::Address& one) { return one.text(); });
+    if (found != settings_.addresses.end()) {
+      round_.name(static_cast<std::size_t>(found - settings_.addresses.begin()));
     }
   }
 
   std::string arrived(net::FrameReader& frames) override {
     std::string problem = net::take_messages<control::ManagerMessage>(
         frames, [this](const control::ManagerMessage& message) {
-          if (message.has_welcome()) {
+          const bool accepted = user_.received(message);
+          if (message.has_welcome() && accepted) {
             welcome();
+          } else if (message.has_rejected()) {
+            rejected(message.rejected());
           }
-          user_.received(message);
           return !stream_->has_ended();
         });
     if (problem.empty() && !stopped_) {
@@ -270,10 +326,15 @@ private:
   asio::ip::tcp::resolver resolver_;
   asio::steady_timer timer_; ///< the pause between attempts, and the limits of one attempt
   RedialPause pause_;
-  Text said_; ///< the problem that was logged last
+  std::chrono::milliseconds limit_; ///< of each step of an attempt
+  net::AddressRound round_;
+  /// By address: which of the addresses that its name has is dialled first.
+  std::vector<std::size_t> first_endpoint_;
+  std::vector<Text> said_; ///< by address: the problem that was logged last
   std::optional<net::FramedStream> stream_;
+  std::uint64_t channels_ = 0; ///< connections that have reached the hello, where that is limited
   bool connected_ = false;
-  bool welcomed_ = false; ///< on this connection
+  bool welcomed_ = false; ///< on this connection, or the last one before `advance`
   bool stopped_ = false;
 };
 

@@ -94,6 +94,11 @@ constexpr Family<EngineReport> engine_families[] = {
 constexpr Family<ManagerReport> manager_families[] = {
     {"manager_connected", "gauge", "Whether the channel to the fabric manager is up.",
      [](const ManagerReport& m) { return std::uint64_t{m.channel == "up"}; }},
+    {"manager_epoch", "gauge", "Epoch of the fabric manager accepted last; 0: none.",
+     [](const ManagerReport& m) { return std::uint64_t{m.leader.epoch}; }},
+    {"managers_refused", "counter",
+     "Fabric managers refused because of another fabric or an older epoch.",
+     [](const ManagerReport& m) { return m.managers_refused; }},
     {"trees_of_manager", "gauge", "Trees that the manager has installed.",
      [](const ManagerReport& m) { return m.trees_of_manager; }},
 };

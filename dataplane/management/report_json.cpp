@@ -189,6 +189,11 @@ json::object manager_json(const ManagerReport& m) {
     out["address"] = m.address;
     out["channel"] = m.channel;
     out["manager"] = m.manager;
+    if (m.leader.fabric != 0) {
+      out["fabric"] = fabric_text(m.leader.fabric);
+      out["epoch"] = m.leader.epoch;
+    }
+    out["managers_refused"] = m.managers_refused;
     out["since_ms"] = m.since_ms;
     out["last_end"] = m.last_end;
   }

@@ -18,6 +18,7 @@
 #include "dataplane/port/device_counts.hpp"
 #include "dataplane/worker/worker_statistics.hpp"
 #include "lib/statistics/counter_info.hpp"
+#include "tributary/leader.hpp"
 #include "tributary/types.hpp"
 
 #include <cstdint>
@@ -222,9 +223,12 @@ struct ExplainReport {
 /// The channel of one switch to its fabric manager, and the neighbours at its links.
 struct ManagerReport {
   std::string switch_name;
-  std::string address; ///< empty: the file names no manager, and the figures below are unused
+  /// One or more, with commas. Empty: the file names no manager, and the figures below are unused.
+  std::string address;
   std::string channel; ///< down, greeting, up
   std::string manager; ///< the name it gave; of the last manager that was connected
+  Leader leader;       ///< the same manager's fabric and epoch; no fabric: it reported none
+  std::uint64_t managers_refused = 0;
   std::uint64_t since_ms = 0; ///< age of `channel`
   std::string last_end;       ///< why the channel ended last
   std::uint64_t tables_version = 0;

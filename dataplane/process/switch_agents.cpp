@@ -6,6 +6,7 @@
 
 #include <boost/asio/post.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -55,8 +56,7 @@ std::string sentence_of(const liveness::Change& change) {
 }
 
 control_channel::ChannelSettings channel_settings_of(const config::Manager& manager) {
-  return {.address = manager.parsed_address,
-          .address_text = manager.address,
+  return {.addresses = manager.parsed_addresses,
           .tls = {manager.tls_ca, manager.tls_certificate, manager.tls_key}};
 }
 
@@ -76,8 +76,9 @@ public:
   }
 
   void channel_up() override { agent.channel_up(net::steady_now()); }
-  void received(const control::ManagerMessage& message) override {
+  bool received(const control::ManagerMessage& message) override {
     agent.receive(message, net::steady_now());
+    return agent.is_welcomed();
   }
   void batch_ended() override { owner_.wake(); }
   void channel_down(const std::string& why) override {
@@ -97,7 +98,7 @@ SwitchAgents::SwitchAgents(asio::io_context& context, const config::Config& conf
     : context_(context), deadline_(context), from_workers_(context),
       lldp_(context, configuration.process.lldp) {
   if (configuration.manager) {
-    address_ = configuration.manager->address;
+    address_ = fmt::format("{}", fmt::join(configuration.manager->addresses, ", "));
   }
   const std::uint64_t boot = random_boot_number();
   for (const config::Switch& sw : configuration.switches) {

@@ -58,6 +58,7 @@ public:
 
   /// Whether there is a [manager].
   [[nodiscard]] bool managed() const { return address_.has_value(); }
+  /// All addresses of the [manager], as written, with commas between them.
   [[nodiscard]] const std::string& manager_address() const { return *address_; }
   [[nodiscard]] agent::Status status(std::size_t switch_index) const;
   [[nodiscard]] const SwitchLldp& lldp() const { return lldp_; }

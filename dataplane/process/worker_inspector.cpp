@@ -464,6 +464,8 @@ std::vector<ManagerReport> WorkerInspector::managers(const std::string& switch_n
       report.address = agents_.manager_address();
       report.channel = name_of(status.channel);
       report.manager = status.manager;
+      report.leader = status.leader;
+      report.managers_refused = status.managers_refused;
       report.since_ms = elapsed_ns(net::steady_now(), status.since) / ns_per_ms;
       report.last_end = status.last_end;
     }

@@ -244,9 +244,9 @@ Membership MembershipAgent::membership(Ticket ticket) const {
 std::string MembershipAgent::text(Ticket ticket) const {
   const std::lock_guard lock(state_->mutex);
   const State::Kept& kept = state_->kept.at(ticket);
-  std::string text = fmt::format("  group '{}' of job '{}' at {}: {}\n", kept.request.group,
-                                 kept.lease.membership().job, kept.settings.address.text(),
-                                 kept.lease.text(net::steady_now()));
+  std::string text = fmt::format(
+      "  group '{}' of job '{}' at {}: {}\n", kept.request.group, kept.lease.membership().job,
+      manager_client::text_of(kept.settings.addresses), kept.lease.text(net::steady_now()));
   if (!state_->hello_error.empty()) {
     text += fmt::format("  the switch does not learn of this host: {}\n", state_->hello_error);
   }
@@ -308,9 +308,7 @@ void MembershipAgent::State::attend_wanted(std::unique_lock<std::mutex>& lock, s
       }
     } catch (const ManagerError& error) {
       failure = error.what();
-      is_final = error.kind() == ManagerError::Kind::refused ||
-                 error.kind() == ManagerError::Kind::garbled ||
-                 error.kind() == ManagerError::Kind::untrusted;
+      is_final = error.is_final();
     } catch (const std::exception& error) {
       failure = error.what();
     }

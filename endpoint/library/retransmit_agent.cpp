@@ -91,9 +91,10 @@ std::string RetransmitAgent::text() const {
       state_->failure.empty()
           ? fmt::format("  the fabric manager at {} receives exceptions; retransmit policy of "
                         "version {}\n",
-                        state_->settings.address.text(), state_->exchange.report().policy_version)
+                        manager_client::text_of(state_->settings.addresses),
+                        state_->exchange.report().policy_version)
           : fmt::format("  the fabric manager at {} receives no reports of exceptions: {}\n",
-                        state_->settings.address.text(), state_->failure);
+                        manager_client::text_of(state_->settings.addresses), state_->failure);
   if (const std::size_t refused = state_->exchange.refused(); refused != 0) {
     text +=
         fmt::format("  {} quarantined peers are still in use: the table of peers is full; raise "

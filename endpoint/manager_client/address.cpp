@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -71,6 +72,35 @@ Address parse_address(std::string_view text) {
     refuse(text, error.reason());
   }
   return address;
+}
+
+std::vector<Address> parse_addresses(std::string_view text) {
+  std::vector<Address> addresses;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view one = text.substr(begin, end - begin);
+    while (one.starts_with(' ')) {
+      one.remove_prefix(1);
+    }
+    while (one.ends_with(' ')) {
+      one.remove_suffix(1);
+    }
+    Address address = parse_address(one);
+    if (std::ranges::find(addresses, address) != addresses.end()) {
+      refuse(text, fmt::format("{} is there twice", address.text()));
+    }
+    addresses.push_back(std::move(address));
+    begin = end + 1;
+  }
+  return addresses;
+}
+
+std::string text_of(const std::vector<Address>& addresses) {
+  std::string text;
+  for (const Address& address : addresses) {
+    text += (text.empty() ? "" : ",") + address.text();
+  }
+  return text;
 }
 
 } // namespace tributary::manager_client

@@ -3,10 +3,11 @@
 #include "lib/net/limit_silence.hpp"
 #include "lib/net/tls_context.hpp"
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace tributary::manager_client {
 
@@ -15,6 +16,9 @@ namespace http = boost::beast::http;
 using Kind = ManagerError::Kind;
 
 namespace {
+
+/// Limit of connecting where another address may answer.
+constexpr std::chrono::milliseconds limit_of_several{1000};
 
 bool is_tls_error(const boost::system::error_code& error) {
   return error.category() == asio::error::get_ssl_category() ||
@@ -55,27 +59,44 @@ std::string_view advice(const boost::system::error_code& error) {
 } // namespace
 
 Connection::Connection(const ClientSettings& settings)
-    : settings_(settings), place_("the fabric manager at " + settings.address.text()) {
-  if (settings_.address.scheme == Address::Scheme::https) {
+    : settings_(settings), round_(settings_.addresses.size()) {
+  if (std::ranges::any_of(settings_.addresses, [](const Address& one) {
+        return one.scheme == Address::Scheme::https;
+      })) {
     tls_.emplace(tls_context(settings_.certificate_authority));
   }
 }
 
 Connection::~Connection() = default;
 
-void Connection::open(TimePoint deadline) {
+void Connection::open(std::chrono::milliseconds limit) {
   close();
-  if (settings_.address.scheme == Address::Scheme::unix_socket) {
-    connect_unix(deadline);
+  if (address().scheme == Address::Scheme::unix_socket) {
+    connect_unix(std::chrono::steady_clock::now() + limit);
   } else {
-    connect_tcp(deadline);
+    connect_tcp(limit);
   }
+}
+
+void Connection::name_leader(std::string_view text) {
+  const auto found = std::ranges::find(settings_.addresses, text, &Address::text);
+  if (found != settings_.addresses.end()) {
+    round_.name(static_cast<std::size_t>(found - settings_.addresses.begin()));
+  }
+}
+
+bool Connection::advance() {
+  const bool is_another = round_.advance();
+  if (round_.count() > 1) {
+    close();
+  }
+  return is_another;
 }
 
 void Connection::connect_unix(TimePoint deadline) {
   UnixSocket::endpoint_type endpoint;
   try {
-    endpoint.path(settings_.address.host);
+    endpoint.path(address().host);
   } catch (const boost::system::system_error& error) {
     demand(error.code(), "looking at the socket's path");
   }
@@ -89,28 +110,36 @@ void Connection::connect_unix(TimePoint deadline) {
          "connecting");
 }
 
-void Connection::connect_tcp(TimePoint deadline) {
+void Connection::connect_tcp(std::chrono::milliseconds limit) {
   asio::ip::tcp::resolver resolver(io_);
   ErrorCode error;
   // On this thread: the asynchronous look-up would start one.
-  const auto endpoints =
-      resolver.resolve(settings_.address.host, std::to_string(settings_.address.port), error);
+  const auto endpoints = resolver.resolve(address().host, std::to_string(address().port), error);
   demand(error, "looking up the name of its host");
-  auto& socket = stream_.emplace<TcpSocket>(io_);
-  std::optional<ErrorCode> outcome;
-  asio::async_connect(socket, endpoints, [&](const ErrorCode& e, const auto&) { outcome = e; });
-  demand(finish(outcome, deadline), "connecting");
+  const bool are_several = settings_.addresses.size() > 1 || endpoints.size() > 1;
+  const auto each = are_several ? std::min(limit, limit_of_several) : limit;
+  for (const auto& endpoint : endpoints) { // each with its own limit: one may swallow packets
+    std::optional<ErrorCode> outcome;
+    stream_.emplace<TcpSocket>(io_).async_connect(endpoint.endpoint(),
+                                                  [&outcome](const ErrorCode& e) { outcome = e; });
+    error = finish(outcome, std::chrono::steady_clock::now() + each);
+    if (!error || cancelled_) {
+      break;
+    }
+  }
+  demand(error, "connecting");
+  TcpSocket& socket = std::get<TcpSocket>(stream_);
   socket.set_option(asio::ip::tcp::no_delay(true), error);
   net::limit_silence(socket.native_handle());
-  if (settings_.address.scheme == Address::Scheme::https) {
-    begin_tls(deadline);
+  if (address().scheme == Address::Scheme::https) {
+    begin_tls(std::chrono::steady_clock::now() + limit);
   }
 }
 
 void Connection::begin_tls(TimePoint deadline) {
   TcpSocket socket = std::move(std::get<TcpSocket>(stream_));
   auto& stream = stream_.emplace<TlsStream>(std::move(socket), *tls_);
-  net::expect_host(stream.native_handle(), settings_.address.host);
+  net::expect_host(stream.native_handle(), address().host);
   std::optional<ErrorCode> outcome;
   stream.async_handshake(asio::ssl::stream_base::client, [&](const ErrorCode& e) { outcome = e; });
   const ErrorCode error = finish(outcome, deadline);
@@ -120,7 +149,7 @@ void Connection::begin_tls(TimePoint deadline) {
         Kind::untrusted,
         fmt::format("no TLS with {}: {}; check its certificate, the name it was made for, and the "
                     "certificate authority given here",
-                    place_, error.message()));
+                    place(), error.message()));
   }
   demand(error, "agreeing on TLS");
 }
@@ -145,10 +174,10 @@ Connection::Request Connection::request(std::string_view method, std::string_vie
   Request request;
   request.version(11);
   request.method_string({method.data(), method.size()});
-  request.target(settings_.address.path + std::string(path));
-  request.set(http::field::host, settings_.address.scheme == Address::Scheme::unix_socket
+  request.target(address().path + std::string(path));
+  request.set(http::field::host, address().scheme == Address::Scheme::unix_socket
                                      ? std::string("localhost")
-                                     : settings_.address.host);
+                                     : address().host);
   request.set(http::field::user_agent, "tributary");
   if (!settings_.token.empty()) {
     request.set(http::field::authorization, "Bearer " + settings_.token);
@@ -197,18 +226,18 @@ void Connection::demand(const ErrorCode& error, std::string_view doing) const {
     return;
   }
   if (cancelled_) {
-    throw ManagerError(Kind::cancelled, "the call to " + place_ + " was cancelled");
+    throw ManagerError(Kind::cancelled, "the call to " + place() + " was cancelled");
   }
   if (error == asio::error::timed_out) {
     throw ManagerError(Kind::timed_out,
-                       fmt::format("{} did not answer in time while {}", place_, doing));
+                       fmt::format("{} did not answer in time while {}", place(), doing));
   }
   if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
       error != http::error::end_of_stream && error != http::error::partial_message) {
     throw ManagerError(Kind::garbled, fmt::format("{} answered with something that is not HTTP: {}",
-                                                  place_, error.message()));
+                                                  place(), error.message()));
   }
-  throw ManagerError(Kind::unreachable, fmt::format("{} cannot be reached, while {}: {}{}", place_,
+  throw ManagerError(Kind::unreachable, fmt::format("{} cannot be reached, while {}: {}{}", place(),
                                                     doing, error.message(), advice(error)));
 }
 

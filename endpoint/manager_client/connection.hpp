@@ -5,6 +5,7 @@
 #pragma once
 
 #include "endpoint/manager_client/manager_client.hpp"
+#include "lib/net/address_round.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -30,14 +31,27 @@ public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using ErrorCode = boost::system::error_code;
 
-  /// Throws ManagerError when the certificate authority of the settings cannot be read.
+  /// Throws ManagerError when the certificate authority of the settings cannot be read, and
+  /// std::invalid_argument without an address.
   explicit Connection(const ClientSettings& settings);
   ~Connection();
 
   [[nodiscard]] bool is_open() const { return !std::holds_alternative<std::monostate>(stream_); }
-  /// Closes an open connection and connects again.
-  void open(TimePoint deadline);
+  /// Closes an open connection and connects again, to the present address. The limit is that of
+  /// each of its host's addresses, and of the TLS handshake.
+  void open(std::chrono::milliseconds limit);
   void close();
+
+  // ---- several addresses ----
+
+  [[nodiscard]] const Address& address() const { return settings_.addresses[round_.at()]; }
+  /// A new round of addresses begins with the present one.
+  void begin_round() { round_.begin(); }
+  /// The manager has named the leader's address; ignored unless it is among those of the settings.
+  void name_leader(std::string_view text);
+  /// Moves to the next address of the round, and closes. False when all were asked.
+  [[nodiscard]] bool advance();
+
   /// A request with the headers common to all.
   [[nodiscard]] Request request(std::string_view method, std::string_view path) const;
   void send(const Request& request, TimePoint deadline);
@@ -98,14 +112,17 @@ private:
   void run_until(const std::function<bool()>& done, TimePoint deadline);
   void break_off();
   void connect_unix(TimePoint deadline);
-  void connect_tcp(TimePoint deadline);
+  void connect_tcp(std::chrono::milliseconds limit);
   void begin_tls(TimePoint deadline);
 
+  /// "the fabric manager at ..."
+  [[nodiscard]] std::string place() const { return "the fabric manager at " + address().text(); }
+
   ClientSettings settings_;
-  std::string place_; ///< "the fabric manager at ..."
+  net::AddressRound round_;
   std::atomic<bool> cancelled_ = false;
   boost::asio::io_context io_{1};
-  std::optional<boost::asio::ssl::context> tls_; ///< with https
+  std::optional<boost::asio::ssl::context> tls_; ///< if an address is https
   std::variant<std::monostate, UnixSocket, TcpSocket, TlsStream> stream_;
   boost::beast::flat_buffer buffer_;
 };

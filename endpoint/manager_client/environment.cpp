@@ -43,7 +43,7 @@ ClientSettings settings_from(const Given& given, const Otherwise& otherwise) {
     url.value = or_else(otherwise.url, std::string(default_url));
   }
   try {
-    settings.address = parse_address(url.value);
+    settings.addresses = parse_addresses(url.value);
   } catch (const std::invalid_argument& error) {
     if (url.name.empty()) {
       throw;
@@ -52,8 +52,9 @@ ClientSettings settings_from(const Given& given, const Otherwise& otherwise) {
         fmt::format("the environment's {} is wrong: {}", url.name, error.what()));
   }
   if (url.name == their_url) {
-    std::string& path = settings.address.path;
-    path.resize(std::min(path.size(), path.find("/fabric/")));
+    for (Address& address : settings.addresses) {
+      address.path.resize(std::min(address.path.size(), address.path.find("/fabric/")));
+    }
   }
   settings.token =
       or_else(find(given.token, "TRIBUTARY_FABRIC_MANAGER_TOKEN", "FI_CXI_COLL_MCAST_TOKEN").value,

@@ -2,7 +2,7 @@
 // environment.
 //
 //   what        ours                              as existing tools name it
-//   address     TRIBUTARY_FABRIC_MANAGER_URL      FI_CXI_COLL_FABRIC_MGR_URL, of which the part in
+//   addresses   TRIBUTARY_FABRIC_MANAGER_URL      FI_CXI_COLL_FABRIC_MGR_URL, of which the part in
 //                                                 front of /fabric is taken
 //   token       TRIBUTARY_FABRIC_MANAGER_TOKEN    FI_CXI_COLL_MCAST_TOKEN
 //   authority   TRIBUTARY_FABRIC_MANAGER_CACERT   FI_CXI_COLL_FABRIC_MGR_CACERT

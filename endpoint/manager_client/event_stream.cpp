@@ -25,7 +25,7 @@ struct EventStream::State {
   explicit State(const ClientSettings& settings) : connection(settings) {}
 
   Connection connection;
-  http::response_parser<http::buffer_body> parser;
+  std::optional<http::response_parser<http::buffer_body>> parser; ///< of the present connection
   std::array<char, 16384> room{};
   std::optional<Connection::ErrorCode> outcome; ///< outcome of the pending read
   bool reading = false;
@@ -36,13 +36,29 @@ struct EventStream::State {
   std::deque<Event> events;
   std::uint64_t seen = 0; ///< number of the last complete event
 
+  /// At the present address.
+  void open(const ClientSettings& settings, const std::string& query) {
+    connection.open(settings.connect_limit);
+    Connection::Request request = connection.request("GET", "/api/v1/events" + query);
+    request.set(http::field::accept, "text/event-stream");
+    if (seen > 0) {
+      request.set("Last-Event-ID", std::to_string(seen));
+    }
+    const auto deadline = Clock::now() + settings.answer_limit;
+    connection.send(request, deadline);
+    parser.emplace();
+    parser->body_limit(boost::none);
+    connection.receive_header(*parser, deadline);
+    const unsigned status = parser->get().result_int();
+    throw_unless_done({.status = status, .body = {}, .retry_after = {}}, "asking for its events");
+  }
   void begin_read() {
     outcome.reset();
     reading = true;
-    parser.get().body().data = room.data();
-    parser.get().body().size = room.size();
+    parser->get().body().data = room.data();
+    parser->get().body().size = room.size();
     connection.begin_receive(
-        parser, [this](const Connection::ErrorCode& error, std::size_t) { outcome = error; });
+        *parser, [this](const Connection::ErrorCode& error, std::size_t) { outcome = error; });
   }
   void take_read() {
     reading = false;
@@ -50,9 +66,9 @@ struct EventStream::State {
     if (*outcome && *outcome != http::error::need_buffer) {
       connection.demand(*outcome, "reading its events");
     }
-    text.append(room.data(), room.size() - parser.get().body().size);
+    text.append(room.data(), room.size() - parser->get().body().size);
     take_lines();
-    if (parser.is_done()) {
+    if (parser->is_done()) {
       throw ManagerError(Kind::unreachable, "the fabric manager ended the stream of events");
     }
   }
@@ -109,20 +125,20 @@ struct EventStream::State {
 EventStream::EventStream(const ClientSettings& settings, std::uint64_t after,
                          const std::string& query)
     : state_(std::make_unique<State>(settings)) {
-  Connection& connection = state_->connection;
-  connection.open(Clock::now() + settings.connect_limit);
-  Connection::Request request = connection.request("GET", "/api/v1/events" + query);
-  request.set(http::field::accept, "text/event-stream");
   state_->seen = state_->event.number = after;
-  if (after > 0) {
-    request.set("Last-Event-ID", std::to_string(after));
+  for (;;) {
+    try {
+      state_->open(settings, query);
+      return;
+    } catch (const ManagerError& error) {
+      const bool is_elsewhere = error.kind() == Kind::refused
+                                    ? error.status() == 503 || error.status() == 421
+                                    : error.kind() != Kind::cancelled;
+      if (!is_elsewhere || !state_->connection.advance()) {
+        throw;
+      }
+    }
   }
-  const auto deadline = Clock::now() + settings.answer_limit;
-  connection.send(request, deadline);
-  state_->parser.body_limit(boost::none);
-  connection.receive_header(state_->parser, deadline);
-  const unsigned status = state_->parser.get().result_int();
-  throw_unless_done({.status = status, .body = {}, .retry_after = {}}, "asking for its events");
 }
 
 EventStream::~EventStream() = default;

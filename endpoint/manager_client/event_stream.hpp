@@ -27,7 +27,8 @@ struct Event {
 
 class EventStream {
 public:
-  /// Connects and asks for the events after number `after`; 0 for all that are kept. `query`
+  /// Connects, to the first of the addresses that answers, and asks for the events after number
+  /// `after`; 0 for all that are kept. `query`
   /// selects some: "?job=training", encoded.
   explicit EventStream(const ClientSettings& settings, std::uint64_t after = 0,
                        const std::string& query = {});

@@ -23,6 +23,22 @@ constexpr milliseconds longest_back_off{5000};
 /// Enough for the topology of the largest fabric.
 constexpr std::uint64_t longest_answer_bytes = std::uint64_t{256} << 20;
 
+/// The status of a standby: only the leader answers the request.
+constexpr unsigned misdirected = 421;
+
+/// Whether another manager, or the same one later, may have a better answer.
+bool is_elsewhere(unsigned status) { return status == 503 || status == misdirected; }
+
+/// The leader's address in a standby's answer; "" without one.
+std::string leader_in(const std::string& body) {
+  boost::system::error_code error;
+  const boost::json::value answer = boost::json::parse(body, error);
+  const auto* const object = error ? nullptr : answer.if_object();
+  const auto* const leader = object == nullptr ? nullptr : object->if_contains("leader");
+  return leader != nullptr && leader->is_string() ? std::string(leader->get_string())
+                                                  : std::string();
+}
+
 std::optional<std::chrono::seconds> parse_seconds(std::string_view text) {
   long seconds = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -94,7 +110,7 @@ Answer ManagerClient::call(std::string_view method, std::string_view path,
     throw ManagerError(Kind::garbled,
                        fmt::format("{} {}: the server at {} answered {} with something that is not "
                                    "JSON; is it a fabric manager?",
-                                   method, path, settings_.address.text(), raw.status));
+                                   method, path, connection_->address().text(), raw.status));
   }
   return answer;
 }
@@ -113,8 +129,8 @@ ManagerClient::Raw ManagerClient::ask(std::string_view method, std::string_view 
        back_off = std::min(2 * back_off, longest_back_off)) {
     const bool last = Clock::now() >= retries_end;
     try {
-      Raw raw = attempt(method, path, text ? &*text : nullptr, answer_limit);
-      if (raw.status != 503 || last) {
+      Raw raw = ask_all(method, path, text ? &*text : nullptr, answer_limit);
+      if (!is_elsewhere(raw.status) || last) {
         return raw;
       }
     } catch (const ManagerError& error) {
@@ -126,6 +142,39 @@ ManagerClient::Raw ManagerClient::ask(std::string_view method, std::string_view 
     const auto left = std::chrono::ceil<milliseconds>(retries_end - Clock::now());
     sleep(std::clamp(left, milliseconds(0), back_off));
   }
+}
+
+ManagerClient::Raw ManagerClient::ask_all(std::string_view method, std::string_view path,
+                                          const std::string* body, milliseconds answer_limit) {
+  std::optional<Raw> unready; // that of the leader, if it answered
+  std::optional<ManagerError> failure;
+  connection_->begin_round();
+  do {
+    try {
+      Raw raw = attempt(method, path, body, answer_limit);
+      if (!is_elsewhere(raw.status)) {
+        return raw;
+      }
+      if (raw.status == misdirected) {
+        connection_->name_leader(leader_in(raw.body));
+      }
+      if (!unready || raw.status != misdirected) {
+        unready = std::move(raw);
+      }
+    } catch (const ManagerError& error) {
+      if (error.kind() == Kind::cancelled) {
+        throw;
+      }
+      // Of several errors the one after which it is worth to ask again.
+      if (!failure || failure->kind() == Kind::untrusted || failure->kind() == Kind::garbled) {
+        failure = error;
+      }
+    }
+  } while (connection_->advance());
+  if (!unready) {
+    throw ManagerError(*failure);
+  }
+  return *std::move(unready);
 }
 
 ManagerClient::Raw ManagerClient::attempt(std::string_view method, std::string_view path,
@@ -141,7 +190,7 @@ ManagerClient::Raw ManagerClient::attempt(std::string_view method, std::string_v
 
   const auto exchange = [&] {
     if (!connection_->is_open()) {
-      connection_->open(Clock::now() + settings_.connect_limit);
+      connection_->open(settings_.connect_limit);
     }
     const auto deadline = Clock::now() + answer_limit;
     connection_->send(request, deadline);

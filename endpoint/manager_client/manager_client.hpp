@@ -1,6 +1,6 @@
 // A small blocking HTTP/1.1 client of the fabric manager (docs/protocol/manager-api.md).
 //
-//   ManagerClient manager({.address = parse_address("unix:/run/tributary/fabricd.sock")});
+//   ManagerClient manager({.addresses = parse_addresses("unix:/run/tributary/fabricd.sock")});
 //   const Answer answer = manager.get("/api/v1/groups");
 //   throw_unless_done(answer, "listing the groups");
 //   use(answer.body.at("groups"));
@@ -11,6 +11,10 @@
 // ms, then twice as long up to 5 s, until that is over: restarts of the manager do not show. A
 // request that reached it is not repeated unless that is harmless: GET, PUT and DELETE; and POST,
 // for the API's POSTs answer a repetition with the existing object or with 409.
+//
+// With several addresses, those of a leader and its standbys, each is asked until one answers: the
+// next after an error, 503 (not ready) or 421 (a standby, which may name the leader's address),
+// each with its own limits. Without `retry_limit` each is asked once.
 //
 // Name look-up is the system's and has the system's time limits; everything else here has its own.
 // No thread of its own. One thread at a time, except for `cancel`, which any thread may call.
@@ -26,16 +30,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tributary::manager_client {
 
 struct ClientSettings {
-  Address address;
+  std::vector<Address> addresses; ///< at least one
   /// Bearer token; "" sends none (the Unix socket needs none for root and the manager's user).
   std::string token;
   /// Authorities for checking certificates, with https: "" the system's, "off" no check at all,
   /// otherwise a PEM file or a directory of them.
   std::string certificate_authority;
+  /// Limit for each address that the name of the host has; with several, at most a second.
   std::chrono::milliseconds connect_limit{3000};
   /// From the request's first byte to the answer's last; a call may have a longer one.
   std::chrono::milliseconds answer_limit{10'000};
@@ -90,6 +96,9 @@ private:
   Raw ask(std::string_view method, std::string_view path, const boost::json::value* body,
           std::chrono::milliseconds answer_limit);
   Raw attempt(std::string_view method, std::string_view path, const std::string* body,
+              std::chrono::milliseconds answer_limit);
+  /// Asks every address until one answers with a status other than 503 and 421.
+  Raw ask_all(std::string_view method, std::string_view path, const std::string* body,
               std::chrono::milliseconds answer_limit);
   Answer call(std::string_view method, std::string_view path, const boost::json::value* body,
               std::chrono::milliseconds answer_limit = {});

@@ -23,6 +23,12 @@ public:
   [[nodiscard]] Kind kind() const { return kind_; }
   /// The HTTP status of a refusal, otherwise 0.
   [[nodiscard]] unsigned status() const { return status_; }
+  /// Whether asking again is in vain. Not so while the manager is away, not ready (5xx), a standby
+  /// (421), or busy (429).
+  [[nodiscard]] bool is_final() const {
+    return kind_ == Kind::refused ? status_ < 500 && status_ != 421 && status_ != 429
+                                  : kind_ == Kind::garbled || kind_ == Kind::untrusted;
+  }
 
 private:
   Kind kind_;

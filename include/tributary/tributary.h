@@ -376,8 +376,10 @@ struct tributary_named_group_options {
   int64_t wait_usec;  /* limit for all members to join, and for an unreachable manager; 60 s */
   /* NULL: from the environment, TRIBUTARY_JOB_ID or FI_CXI_COLL_JOB_ID; if unset, the token's */
   const char* job;
-  /* unix:/path, http://host:port or https://host:port. NULL: TRIBUTARY_FABRIC_MANAGER_URL, or the
-   * server that FI_CXI_COLL_FABRIC_MGR_URL names, or unix:/run/tributary/fabricd.sock */
+  /* unix:/path, http://host:port or https://host:port; several, with commas between them, where the
+   * manager has standbys: the next is asked when one does not answer. NULL:
+   * TRIBUTARY_FABRIC_MANAGER_URL, or the server that FI_CXI_COLL_FABRIC_MGR_URL names, or
+   * unix:/run/tributary/fabricd.sock */
   const char* manager_url;
   /* NULL: TRIBUTARY_FABRIC_MANAGER_TOKEN or FI_CXI_COLL_MCAST_TOKEN; "" for none */
   const char* token;

@@ -43,7 +43,7 @@ struct Describe {
     return fmt::format("list of {} names", count_text(n.min_count, n.max_count));
   }
   std::string operator()(Texts t) const {
-    return fmt::format("list of {} texts, at most {} bytes each",
+    return fmt::format("{}list of {} texts, at most {} bytes each", t.or_one ? "text, or " : "",
                        count_text(t.min_count, t.max_count), t.max_length);
   }
 };

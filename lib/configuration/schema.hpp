@@ -67,6 +67,7 @@ struct Names {
 struct Texts {
   std::size_t min_count, max_count;
   std::size_t max_length; ///< of each
+  bool or_one = false;    ///< a text without brackets is a list of one
 };
 using Type = std::variant<Flag, Integer, Number, Duration, Share, Text, Name, PciAddress, Choice,
                           Integers, Names, Texts>;

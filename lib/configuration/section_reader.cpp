@@ -160,6 +160,10 @@ public:
   }
   std::optional<Value> operator()(Texts t) const {
     std::vector<std::string> values;
+    if (t.or_one && node_.is_string()) {
+      const auto one = (*this)(Text{t.max_length});
+      return one ? std::optional<Value>(std::vector{std::get<std::string>(*one)}) : std::nullopt;
+    }
     return list(t.min_count, t.max_count, Text{t.max_length}, values);
   }
 

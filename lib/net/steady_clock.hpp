@@ -16,7 +16,15 @@ inline TimeNs steady_now() {
       std::chrono::duration_cast<std::chrono::nanoseconds>(since_start).count())};
 }
 
-/// The same time, for timers and condition variables. Not for `never`.
+/// The same, but it also runs while the machine sleeps: for leases that others hold to be over.
+inline TimeNs boot_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return {static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+          static_cast<std::uint64_t>(now.tv_nsec)};
+}
+
+/// The time of `steady_now`, for timers and condition variables. Not for `never`.
 inline std::chrono::steady_clock::time_point time_point_of(TimeNs time) {
   return std::chrono::steady_clock::time_point(
       std::chrono::nanoseconds(static_cast<std::int64_t>(time.value)));

@@ -37,6 +37,13 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
         ->type_name("DIR")
         ->needs(flag);
   }
+  bool raise_epoch = false;
+  if (!program.raise_epoch.empty()) {
+    app.add_flag("--raise-epoch", raise_epoch, program.raise_epoch)
+        ->excludes(print)
+        ->excludes(keys)
+        ->excludes(check);
+  }
   const std::string answering =
       program.doctor.empty() ? "--check-config" : "--check-config or --doctor";
   app.add_flag("--json", options.json, fmt::format("With {}: answer in JSON", answering));
@@ -70,6 +77,7 @@ ParsedOptions parse_options(int argc, char** argv, const Presentation& program) 
   }
   options.config_given = file->count() > 0;
   options.action = doctor         ? Options::Action::doctor
+                   : raise_epoch  ? Options::Action::raise_epoch
                    : print_config ? Options::Action::print_config
                    : print_keys   ? Options::Action::print_keys
                    : check_config ? Options::Action::check_config

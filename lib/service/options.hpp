@@ -20,11 +20,19 @@ struct Presentation {
   std::string log_level;   ///< the key of the file that --log-level overrides
   std::string signals;     ///< their effects, a sentence or two, broken into lines
   std::string more_examples;
-  std::string doctor{}; ///< effect of --doctor, a line; empty: unsupported
+  std::string doctor{};      ///< effect of --doctor, a line; empty: unsupported
+  std::string raise_epoch{}; ///< effect of --raise-epoch, a line; empty: unsupported
 };
 
 struct Options {
-  enum class Action : std::uint8_t { run, check_config, print_config, print_keys, doctor };
+  enum class Action : std::uint8_t {
+    run,
+    check_config,
+    print_config,
+    print_keys,
+    doctor,
+    raise_epoch,
+  };
   Action action = Action::run;
   std::string config_file;
   bool config_given = false;

@@ -52,6 +52,19 @@ int doctor(const Program& program, const Options& options) {
   }
 }
 
+int raise_epoch(const Program& program, const Options& options) {
+  try {
+    fmt::print("{}\n", program.raise_epoch(options));
+    return exit_success;
+  } catch (const configuration::ConfigError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return exit_usage_or_config_error;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}: {}\n", program.presentation.name, e.what());
+    return exit_runtime_failure;
+  }
+}
+
 int serve(const Program& program, const Options& options) {
   start_logging(program.presentation.name);
   try {
@@ -81,6 +94,7 @@ int act(int argc, char** argv, const Program& program) {
   case Options::Action::print_keys: fmt::print("{}", program.keys()); return exit_success;
   case Options::Action::check_config: return check_config(program, parsed.options);
   case Options::Action::doctor: return doctor(program, parsed.options);
+  case Options::Action::raise_epoch: return raise_epoch(program, parsed.options);
   case Options::Action::run: break;
   }
   return serve(program, parsed.options);

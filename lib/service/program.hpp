@@ -29,6 +29,10 @@ struct Program {
   /// Checks the machine, prints the findings, and returns the exit code; if the presentation has a
   /// `doctor`. Throws configuration::ConfigError.
   std::function<int(const Options&)> doctor{};
+  /// Raises the epoch in the store that the configuration names, and returns a line about it; if
+  /// the presentation has a `raise_epoch`. Throws configuration::ConfigError, or another
+  /// std::exception.
+  std::function<std::string(const Options&)> raise_epoch{};
 };
 
 [[nodiscard]] int run_program(int argc, char** argv, const Program& program);

@@ -409,7 +409,8 @@ CLI::Option* add_share(CLI::App& app, const std::string& names, double& value,
 std::vector<CLI::Option*> add_manager_options(CLI::App& app, ManagerOptions& options) {
   return {app.add_option("-m,--manager", options.manager,
                          "The fabric manager: unix:PATH, HOST:PORT, http://HOST[:PORT] or "
-                         "https://HOST[:PORT]; HOST:PORT is https")
+                         "https://HOST[:PORT]; HOST:PORT is https. With standbys all of them, with "
+                         "commas between them")
               ->type_name("ADDRESS")
               ->default_str("TRIBUTARY_FABRIC_MANAGER_URL, or the manager of this machine"),
           app.add_option("--token-file", options.token_file,

@@ -78,6 +78,10 @@ class Fabric:
         self.manager = Manager(self.binaries, self.place, **sections)
         self.token_file.write_text(self.manager.create_job(JOB) + "\n", encoding="utf-8")
 
+    def managers_of_switches(self):
+        """Address or addresses that switches dial."""
+        return self.manager.switches_address
+
     def _configs(self):
         """One process for each switch, or one for all, by name."""
         configs = {}
@@ -87,7 +91,7 @@ class Fabric:
             if process not in configs:
                 # Many processes on few cores: at the default of 10 ms a process that waits for a
                 # core looks dead.
-                manager = {"address": self.manager.switches_address, "link_hello_interval_ms": 200}
+                manager = {"address": self.managers_of_switches(), "link_hello_interval_ms": 200}
                 configs[process] = QuickConfig(f"{self.place}/{process}.sock", manager)
             return configs[process].switch(name)
 

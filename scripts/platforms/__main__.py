@@ -17,7 +17,7 @@ from platforms.names import PlatformError, UsageError, release_in  # noqa: E402
 LISTS = {
     "test": [], "package": [], "soak": [], "fuzz": [],
     "platforms/enter": [],
-    "demo": ["--build"], "demo-faults": ["--build"], "demo-rdma": ["--build"], "demo-mpi": ["--build", "--mpi"],
+    "demo": ["--build"], "demo-faults": ["--build"], "demo-failover": [], "demo-rdma": ["--build"], "demo-mpi": ["--build", "--mpi"],
 }
 
 

@@ -37,6 +37,7 @@ examples:
   scripts/soak --transfers 100000 --seed 17    the same again, however often
   scripts/soak --sanitize address,undefined --transfers 50000
   scripts/soak --json > soak.json
+  scripts/soak --failover --help               faults of managers that share an etcd
 exit codes:
   0  every run passed
   1  a run failed, or what it needs does not build
@@ -259,4 +260,8 @@ def main():
 
 
 if __name__ == "__main__":
+    if "--failover" in sys.argv[1:]:
+        import failover_soak
+
+        sys.exit(failover_soak.main())
     sys.exit(main())

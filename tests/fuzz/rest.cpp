@@ -103,6 +103,15 @@ public:
   void view_jobs(const Caller& c, const ViewRequest& r, Reply reply) {
     view(c, r, std::move(reply));
   }
+  void view_managers(const Caller&, const Nothing&, Reply reply) { done(reply); }
+  void fail_over(const Caller&, const FailoverRequest& r, Reply reply) {
+    check_name(r.to.empty() ? "-" : r.to);
+    done(reply);
+  }
+  void adopt_fabric(const Caller&, const AdoptRequest& r, Reply reply) {
+    TRIBUTARY_REQUIRE(r.fabric != 0);
+    done(reply);
+  }
   void view_routes(const Caller&, const Nothing&, Reply reply) { done(reply); }
   void paths(const Caller&, const PathRequest& r, Reply reply) {
     check_name(r.from);

@@ -30,9 +30,10 @@ def add_spines(network, config, leaves, settings=lambda name: {}):
 class Fabric:
     """Two leaves and two spines; each leaf has `hosts` hosts. Everything is discovered; with `guards` the
     switches' files say which host is at which port, for hosts that send no hello; `vnis` are open
-    to all, None: every VNI is. `switches` has keys of their sections, by name."""
+    to all, None: every VNI is. `switches` has keys of their sections, by name; `also` are further
+    addresses that they dial for a manager."""
 
-    def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), switches=None, **manager):
+    def __init__(self, lab, hosts=2, guards=False, descriptors=None, vnis=(), switches=None, also=(), **manager):
         for binary in (lab.binaries.host, lab.binaries.ctl):
             lab.need(binary)
         self.lab = lab
@@ -41,7 +42,7 @@ class Fabric:
         self.token = self.manager.create_job(JOB)
         self.token_file = lab.file("job.token")
         self.token_file.write_text(self.token + "\n")
-        config = QuickConfig(lab.place / "switches.sock", self.manager.switches_address)
+        config = QuickConfig(lab.place / "switches.sock", {"address": [self.manager.switches_address, *also]})
         engines = {"descriptors_per_engine": descriptors} if descriptors else {}
 
         def settings(name):
@@ -292,6 +293,9 @@ def test_a_database_that_is_away_is_noticed_though_nothing_changes(lab):
     wait_until(lambda: complaints() == 2, "once each time")
     manager.kill()
     manager.start()
+    wait_until(lambda: manager.get("/api/v1/managers")[1]["other_fabrics"], "a new store is another fabric")
+    assert manager.get("/readyz")[0] == 503, "no switch takes anything from it"
+    manager.ctl("adopt", manager.get("/api/v1/managers")[1]["other_fabrics"][0]["fabric"])
     fabric.wait_until_found()
     wait_until(lambda: manager.get("/readyz")[0] == 200, "a new start makes a new one")
 

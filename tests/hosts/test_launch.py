@@ -227,6 +227,7 @@ def test_bad_input_is_a_clear_line(lab):
         assert ended.code == code and said in ended.err and "ran" not in ended.out, f"{arguments} {ended.code} {ended.err}"
     ended = run(lab, "--manager", "unix:/nowhere", *true)
     assert ended.code == 0 and ended.out == "ran\n" and "ranks run without" in ended.err, ended.err
+    assert "/nowhere" in ended.err and "asking again for 10 s" in ended.err, ended.err
     manager = lab.start_manager()
     lab.file("token", "wrong\n")
     for more, code in ((["--require-offload"], 1), ([], 0)):

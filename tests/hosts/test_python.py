@@ -121,10 +121,58 @@ for ask, status, words in ((lambda: manager.get("/api/v1/groups/j1/none"), 404, 
         assert error.status == status and words in str(error), (error.status, str(error))
     else:
         raise AssertionError(f"{status} was expected")
+several = tributary.Manager(f"unix:/run/nobody.sock,{manager.url}")
+assert several.list("jobs") == manager.list("jobs") and several.list("groups") == []
 manager.delete_job("j1")
 print(len(manager.list("jobs")), "jobs")
 """, TRIBUTARY_FABRIC_MANAGER_URL=manager.url)
     assert said == "0 jobs\n", said
+
+
+def test_of_several_managers_the_one_that_leads_is_asked(lab):
+    said = here(lab, """
+import json, threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import tributary
+
+def serve(status, answer):
+    class Handler(BaseHTTPRequestHandler):
+        asked = 0
+        def do_GET(self):
+            type(self).asked += 1
+            body = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        def log_message(self, *words):
+            pass
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return Handler, f"http://127.0.0.1:{server.server_port}"
+
+leader, leads = serve(200, {"jobs": [{"job": "j1"}]})
+other, stands_by = serve(421, {"message": "this manager stands by"})
+naming, names = serve(421, {"message": "this manager stands by", "leader": leads})
+unready, full = serve(503, {"message": "the disk is full"})
+manager = tributary.Manager(f"{names},{stands_by},{leads}")
+for _ in range(2):
+    assert manager.list("jobs") == [{"job": "j1"}]
+assert (naming.asked, other.asked, leader.asked) == (1, 0, 2), "the one that is named is asked, and asked again"
+assert tributary.Manager(f"unix:/nowhere,{stands_by},{leads}").list("jobs")
+for urls, status, words in ((f"{full},{stands_by}", 503, "the disk is full"), (f"{stands_by},{full}", 503, "full"),
+                            (f"unix:/nowhere,{stands_by}", 421, "stands by"), (names, 421, "stands by"),
+                            ("unix:/nowhere,unix:/nobody", 0, "does not answer")):
+    try:
+        tributary.Manager(urls).list("jobs")
+    except tributary.ManagerError as error:
+        assert error.status == status and words in str(error), (urls, error.status, str(error))
+    else:
+        raise AssertionError(f"{urls}: {status} was expected")
+print("asked")
+""")
+    assert said == "asked\n", said
 
 
 def test_results_of_the_generator_are_data_frames(lab):

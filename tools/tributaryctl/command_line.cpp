@@ -189,6 +189,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
   auto* fabric = add_fabric_command(app, command.fabric);
   auto* rdma = add_rdma_command(app, command.rdma);
   auto* host = add_host_command(app, command.host);
+  auto* store = add_store_command(app, command.store);
   app.footer("`tributaryctl COMMAND --help` describes a command.\n\n"
              "Examples:\n"
              "  tributaryctl show ports\n"
@@ -198,7 +199,8 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
              "  tributaryctl impair set --port host0 --loss 1%\n"
              "  tributaryctl fabric show groups\n"
              "  tributaryctl rdma show peers\n"
-             "  tributaryctl host show");
+             "  tributaryctl host show\n"
+             "  tributaryctl store export -o fabric.export");
 
   terminal::add_exit_codes(app, {"0  success",
                                  "1  the switch or the manager cannot be reached, or refuses",
@@ -215,6 +217,7 @@ ParsedCommand parse_command_line(int argc, const char* const* argv) {
                    : *fabric  ? Verb::fabric
                    : *rdma    ? Verb::rdma
                    : *host    ? Verb::host
+                   : *store   ? Verb::store
                               : Verb::version;
     if (command.verb == Verb::trace && command.what.empty()) {
       command.what = "dump";

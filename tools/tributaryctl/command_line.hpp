@@ -6,6 +6,7 @@
 #include "tools/tributaryctl/host/command.hpp"
 #include "tools/tributaryctl/impair/command.hpp"
 #include "tools/tributaryctl/rdma/command.hpp"
+#include "tools/tributaryctl/store/command.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -27,7 +28,8 @@ struct Command {
     version,
     fabric,
     rdma,
-    host
+    host,
+    store
   };
   Verb verb = Verb::version;
   std::string socket = default_socket;
@@ -52,6 +54,7 @@ struct Command {
   FabricCommand fabric;
   RdmaCommand rdma;
   HostCommand host;
+  StoreCommand store;
   ImpairCommand impair;
 
   std::string frame; ///< explain: hex; "-" is standard input

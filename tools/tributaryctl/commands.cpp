@@ -8,6 +8,7 @@
 #include "tools/tributaryctl/fabric/run.hpp"
 #include "tools/tributaryctl/host/run.hpp"
 #include "tools/tributaryctl/rdma/run.hpp"
+#include "tools/tributaryctl/store/run.hpp"
 #include "tools/tributaryctl/terminal.hpp"
 #include "tools/tributaryctl/views.hpp"
 #include "tributary/text.hpp"
@@ -27,6 +28,7 @@
 #include <optional>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tributary::cli {
@@ -60,7 +62,8 @@ std::string view_of(const Command& command, const json::value& result,
   case Verb::capture:
   case Verb::fabric:
   case Verb::rdma:
-  case Verb::host: return {};
+  case Verb::host:
+  case Verb::store: return {};
   case Verb::show: break;
   }
   return command.what == "ports"        ? ports_view(result, display)
@@ -234,12 +237,16 @@ json::value request_of(const Command& command, const std::string& frame) {
   case Verb::version: request["command"] = "version"; break;
   case Verb::fabric:
   case Verb::rdma:
-  case Verb::host: break; // ask the manager or the host agent, not a switch
+  case Verb::host:
+  case Verb::store: break; // ask the manager, the host agent or a store, not a switch
   }
   return request;
 }
 
 int run_command(const Command& command) {
+  if (command.verb == Command::Verb::store) {
+    ::umask(S_IRWXG | S_IRWXO); // an export holds the tokens of jobs
+  }
   if (command.verb != Command::Verb::capture) {
     terminal::send_output_to(command.output);
   }
@@ -251,6 +258,9 @@ int run_command(const Command& command) {
   }
   if (command.verb == Command::Verb::host) {
     return run_host(command.host, command.json);
+  }
+  if (command.verb == Command::Verb::store) {
+    return run_store(command.store, command.json);
   }
   if (command.verb == Command::Verb::capture) {
     return capture(command);

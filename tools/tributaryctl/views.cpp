@@ -305,6 +305,10 @@ std::string channel_text(const Entry& m, const terminal::Display& display) {
   } else if (!m.text("last_end").empty()) {
     out += fmt::format("; ended last: {}", m.text("last_end"));
   }
+  if (m.has("fabric")) {
+    out += fmt::format("\n  fabric {}, epoch {}; managers refused: {}", m.text("fabric"),
+                       m.text("epoch"), m.text("managers_refused"));
+  }
   out += fmt::format("\n  trees: {} of the manager, {} of the file; permissions: {}\n",
                      m.text("trees_of_manager"), m.text("trees_of_file"), m.text("permissions"));
   const Entry t = m.entry("transactions");

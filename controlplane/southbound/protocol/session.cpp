@@ -118,9 +118,10 @@ std::string Sessions::timeout_text() const {
   return fmt::format("{:.1f} s", silence.count());
 }
 
-control::ManagerMessage rejection(std::string reason) {
+control::ManagerMessage rejection(std::string reason, std::string leader_address) {
   control::ManagerMessage message;
   message.mutable_rejected()->set_reason(std::move(reason));
+  message.mutable_rejected()->set_leader_address(std::move(leader_address));
   return message;
 }
 

@@ -86,7 +86,8 @@ private:
   std::uint64_t pings_ = 0;
 };
 
-/// A Rejected message.
-[[nodiscard]] control::ManagerMessage rejection(std::string reason);
+/// A Rejected message. `leader_address`: where switches reach the manager that leads; "": unknown.
+[[nodiscard]] control::ManagerMessage rejection(std::string reason,
+                                                std::string leader_address = {});
 
 } // namespace tributary::southbound::protocol

@@ -33,6 +33,22 @@ constexpr std::uint32_t lease_seconds = 60;
 /// With more nodes than this the allocation request carries interfaces only: its size is limited.
 constexpr std::size_t most_with_inventory = 256;
 
+/// How long calls ask a manager that is away, in this scope and after it.
+class RetryLimit {
+public:
+  RetryLimit(ManagerClient& client, std::chrono::milliseconds now, std::chrono::milliseconds after)
+      : client_(client), after_(after) {
+    client_.set_retry_limit(now);
+  }
+  ~RetryLimit() { client_.set_retry_limit(after_); }
+  RetryLimit(const RetryLimit&) = delete;
+  RetryLimit& operator=(const RetryLimit&) = delete;
+
+private:
+  ManagerClient& client_;
+  std::chrono::milliseconds after_;
+};
+
 messages::Value environment(std::string name, std::string text) {
   messages::Value value;
   value.set_name(std::move(name));
@@ -161,7 +177,8 @@ FabricClient::FabricClient(FabricSettings settings)
 
 void FabricClient::cancel() { manager_.cancel(); }
 
-Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
+Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes,
+                                  std::chrono::milliseconds ask_for) {
   const bool is_new = settings_.job.empty();
   json::object request{{"job", is_new ? settings_.new_job : settings_.job},
                        {"exists", !is_new},
@@ -177,15 +194,18 @@ Allocation FabricClient::allocate(const std::vector<NodeFacts>& nodes) {
                     {"inventory", inventory_of(facts.hello, nodes.size() <= most_with_inventory)}});
   }
   request["nodes"] = std::move(list);
-  const Answer answer = manager_.post("/api/v1/allocations", request);
+  const Answer answer = [&] {
+    const RetryLimit limit(manager_, ask_for, {});
+    return manager_.post("/api/v1/allocations", request);
+  }();
   manager_client::throw_unless_done(answer,
                                     fmt::format("asking for the allocation of job {}",
                                                 std::string_view(request.at("job").as_string())));
   made_ = is_new;
   Allocation allocation = allocation_in(answer.body);
   // Added at this end: how the manager is reached.
-  allocation.values.push_back(
-      environment("TRIBUTARY_FABRIC_MANAGER_URL", settings_.manager.address.text()));
+  allocation.values.push_back(environment("TRIBUTARY_FABRIC_MANAGER_URL",
+                                          manager_client::text_of(settings_.manager.addresses)));
   if (!settings_.manager.certificate_authority.empty()) {
     allocation.values.push_back(environment("TRIBUTARY_FABRIC_MANAGER_CACERT",
                                             settings_.manager.certificate_authority == "off"
@@ -212,11 +232,7 @@ void FabricClient::renew() {
   if (!made_) {
     return;
   }
-  struct AskedOnce { // the caller asks again
-    manager_client::ManagerClient& client;
-    explicit AskedOnce(manager_client::ManagerClient& c) : client(c) { client.set_retry_limit({}); }
-    ~AskedOnce() { client.set_retry_limit(restart_limit); }
-  } const once(*as_job_);
+  const RetryLimit once(*as_job_, {}, restart_limit); // the caller asks again
   const Answer answer = as_job_->put(
       fmt::format("/api/v1/allocations/{}/lease", manager_client::encoded(settings_.new_job)));
   manager_client::throw_unless_done(answer, "renewing the lease of its allocation");

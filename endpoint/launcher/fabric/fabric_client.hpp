@@ -67,8 +67,9 @@ class FabricClient {
 public:
   explicit FabricClient(FabricSettings settings);
 
-  /// Throws ManagerError.
-  [[nodiscard]] Allocation allocate(const std::vector<NodeFacts>& nodes);
+  /// Asks for so long while the manager is away; 0: once. Throws ManagerError.
+  [[nodiscard]] Allocation allocate(const std::vector<NodeFacts>& nodes,
+                                    std::chrono::milliseconds ask_for = {});
   /// Reports the current state of a node. Throws ManagerError.
   void report(const std::string& node, const messages::Hello& hello);
   /// Renews the lease of the allocation with the manager. Does nothing for a job that existed

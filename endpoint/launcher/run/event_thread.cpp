@@ -90,7 +90,7 @@ void EventThread::run() {
       if (error.kind() == ManagerError::Kind::refused && error.status() == too_many) {
         ask_instead(error.what());
         again = pause(asked_every);
-      } else if (error.kind() == ManagerError::Kind::refused && error.status() < 500) {
+      } else if (error.kind() == ManagerError::Kind::refused && error.is_final()) {
         boost::asio::post(io_, [this, why = std::string(error.what())] { failed_(why); });
         again = false;
       } else {

@@ -7,12 +7,20 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
 namespace tributary::launch::run {
 
 using control::NodeIndex;
+
+namespace {
+
+/// How long to ask for an allocation before the job runs without reductions in the network.
+constexpr std::chrono::seconds allocation_limit{10};
+
+} // namespace
 
 void FabricSide::ask_for_allocation() {
   if (!options_.offload) {
@@ -35,7 +43,10 @@ void FabricSide::ask_for_allocation() {
     settings.interface = options_.interface;
     settings.multicast_limit = options_.multicast_limit;
     manager_ = settings.manager;
-    fabric_ = std::make_unique<FabricThread>(io_, std::move(settings));
+    // One that the user has named is there, and may be starting or failing over.
+    const bool is_named = options_.manager || manager_client::environment_names_manager();
+    fabric_ = std::make_unique<FabricThread>(io_, std::move(settings),
+                                             is_named ? allocation_limit : std::chrono::seconds(0));
   } catch (const std::exception& failed) {
     return allocated({}, failed.what());
   }

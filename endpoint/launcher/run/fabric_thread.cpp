@@ -11,8 +11,9 @@
 
 namespace tributary::launch::run {
 
-FabricThread::FabricThread(boost::asio::io_context& io, fabric::FabricSettings settings)
-    : io_(io), client_(std::move(settings)) {
+FabricThread::FabricThread(boost::asio::io_context& io, fabric::FabricSettings settings,
+                           std::chrono::seconds ask_for)
+    : io_(io), client_(std::move(settings)), ask_for_(ask_for) {
   const net::SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
 }
@@ -22,6 +23,9 @@ FabricThread::~FabricThread() {
     const std::scoped_lock held(lock_);
     tasks_.clear();
     stopping_ = true;
+  }
+  if (is_asking_) { // for nothing any more
+    client_.cancel();
   }
   changed_.notify_one();
   thread_.join();
@@ -73,9 +77,7 @@ void FabricThread::renew() {
     }
     renewed_ = began;
   } catch (const manager_client::ManagerError& error) {
-    constexpr unsigned too_many = 429;
-    if (error.kind() == manager_client::ManagerError::Kind::refused && error.status() < 500 &&
-        error.status() != too_many) {
+    if (error.kind() == manager_client::ManagerError::Kind::refused && error.is_final()) {
       fmt::print(stderr,
                  "tributary-run: the fabric manager has ended the job's allocation: {}; its ranks "
                  "continue, and may lose the network's reductions\n",
@@ -104,11 +106,12 @@ void FabricThread::work(std::function<void()> task) {
 
 void FabricThread::allocate(std::vector<fabric::NodeFacts> nodes,
                             std::function<void(fabric::Allocation, std::string)> done) {
+  is_asking_ = true;
   work([this, nodes = std::move(nodes), done = std::move(done)] {
     fabric::Allocation allocation;
     std::string error;
     try {
-      allocation = client_.allocate(nodes);
+      allocation = allocate(nodes);
       renewed_ = Clock::now();
       if (const auto every = client_.renewed_every()) {
         next_renewal_ = renewed_ + *every;
@@ -116,10 +119,26 @@ void FabricThread::allocate(std::vector<fabric::NodeFacts> nodes,
     } catch (const std::exception& failed) {
       error = failed.what();
     }
+    is_asking_ = false;
     boost::asio::post(io_, [done, allocation = std::move(allocation), error = std::move(error)] {
       done(allocation, error);
     });
   });
+}
+
+fabric::Allocation FabricThread::allocate(const std::vector<fabric::NodeFacts>& nodes) {
+  using manager_client::ManagerError;
+  try {
+    return client_.allocate(nodes);
+  } catch (const ManagerError& error) {
+    if (ask_for_ == ask_for_.zero() || error.is_final() ||
+        error.kind() == ManagerError::Kind::cancelled) {
+      throw;
+    }
+    fmt::print(stderr, "tributary-run: {}; asking again for {} s\n", error.what(),
+               ask_for_.count());
+  }
+  return client_.allocate(nodes, ask_for_);
 }
 
 void FabricThread::report(std::string node, messages::Hello hello) {

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -19,7 +20,9 @@ namespace tributary::launch::run {
 
 class FabricThread {
 public:
-  FabricThread(boost::asio::io_context& io, fabric::FabricSettings settings);
+  /// `ask_for`: how long to ask for an allocation while the manager is away; 0: once.
+  FabricThread(boost::asio::io_context& io, fabric::FabricSettings settings,
+               std::chrono::seconds ask_for);
   /// Releases the job, for a few seconds at most.
   ~FabricThread();
   FabricThread(const FabricThread&) = delete;
@@ -39,9 +42,12 @@ private:
   void run();
   void renew();
   void work(std::function<void()> task);
+  [[nodiscard]] fabric::Allocation allocate(const std::vector<fabric::NodeFacts>& nodes);
 
   boost::asio::io_context& io_;
   fabric::FabricClient client_;
+  std::chrono::seconds ask_for_;
+  std::atomic<bool> is_asking_ = false; ///< for an allocation
   std::mutex lock_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;

@@ -201,7 +201,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
     o.manager = manager.manager;
     o.certificate_authority = manager.certificate_authority;
     if (o.manager) {
-      static_cast<void>(manager_client::parse_address(*o.manager));
+      static_cast<void>(manager_client::parse_addresses(*o.manager));
     }
     o.ssh = words_of(ssh);
     if (o.ssh.empty()) {

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     import pandas
 
 DEFAULT_URL = "unix:/run/tributary/fabricd.sock"
+DEFAULT_PORT = 7580
 URL, TOKEN, AUTHORITY = (f"TRIBUTARY_FABRIC_MANAGER_{name}" for name in ("URL", "TOKEN", "CACERT"))
+SECONDS_TO_CONNECT = 1.0  # to one of several addresses
+ELSEWHERE = (421, 503)  # a standby; not ready
 
 
 class ManagerError(Exception):
@@ -31,6 +34,18 @@ class ManagerError(Exception):
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
+
+
+def _content(answer: http.client.HTTPResponse) -> tuple[Any, str]:
+    """The value of JSON, otherwise the text; and the text."""
+    text = answer.read().decode("utf-8", "replace")
+    is_json = "json" in (answer.getheader("Content-Type") or "") and text
+    return (json.loads(text) if is_json else text), text
+
+
+def _refusal(method: str, path: str, status: int, value: Any, text: str) -> str:
+    said = value.get("message") if isinstance(value, dict) else text
+    return f"{method} {path}: {status} {said}"
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -44,8 +59,23 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
+class _Elsewhere(ManagerError):
+    """Another address may have a better answer: this one does not answer, is not ready, or stands by."""
+
+    def __init__(self, status: int, text: str, leader: str = "") -> None:
+        super().__init__(status, text)
+        self.leader = leader  # the address that a standby has named
+
+
+def _place(url: str) -> tuple[str, ...]:
+    """What two spellings of an address have in common."""
+    place = urllib.parse.urlsplit(url)
+    return (url,) if place.scheme == "unix" else (place.scheme, place.hostname or "", str(place.port or DEFAULT_PORT))
+
+
 class Manager:
-    """Address, token and CA default to those of the environment, as for the C library."""
+    """Address, token and CA default to those of the environment, as for the C library. Several addresses, with commas
+    between them, are those of a manager and its standbys: the next is asked when one does not answer."""
 
     def __init__(self, url: str | None = None, token: str | None = None, certificate_authority: str | None = None,
                  timeout: float = 60.0) -> None:
@@ -53,17 +83,20 @@ class Manager:
         self.token = token if token is not None else os.environ.get(TOKEN, "")
         self.certificate_authority = certificate_authority or os.environ.get(AUTHORITY) or "yes"
         self.timeout = timeout
+        self._urls = [one.strip() for one in self.url.split(",")]
+        self._at = 0  # the one that answered last
 
-    def _connection(self) -> http.client.HTTPConnection:
-        if self.url.startswith("unix:"):
-            return _UnixConnection(self.url.removeprefix("unix:"), self.timeout)
-        place = urllib.parse.urlsplit(self.url)
+    def _connection(self, url: str) -> http.client.HTTPConnection:
+        limit = self.timeout if len(self._urls) == 1 else min(self.timeout, SECONDS_TO_CONNECT)
+        if url.startswith("unix:"):
+            return _UnixConnection(url.removeprefix("unix:"), limit)
+        place = urllib.parse.urlsplit(url)
         if place.scheme not in ("http", "https") or not place.hostname:
-            raise ManagerError(0, f"{self.url} is not an address of a manager; give unix:PATH, http://HOST:PORT or "
+            raise ManagerError(0, f"{url} is not an address of a manager; give unix:PATH, http://HOST:PORT or "
                                   "https://HOST:PORT")
         if place.scheme == "http":
-            return http.client.HTTPConnection(place.hostname, place.port or 7580, timeout=self.timeout)
-        return http.client.HTTPSConnection(place.hostname, place.port or 7580, timeout=self.timeout,
+            return http.client.HTTPConnection(place.hostname, place.port or DEFAULT_PORT, timeout=limit)
+        return http.client.HTTPSConnection(place.hostname, place.port or DEFAULT_PORT, timeout=limit,
                                            context=self._tls())
 
     def _tls(self) -> ssl.SSLContext:
@@ -76,32 +109,54 @@ class Manager:
             context.load_verify_locations(**{"capath" if folder else "cafile": self.certificate_authority})
         return context
 
-    def _ask(self, method: str, path: str, body: Any) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        headers = {"Accept": "application/json"}
+    def _ask_at(self, url: str, method: str, path: str, body: Any,
+                accept: dict[str, str]) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        headers = dict(accept)
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             headers["Content-Type"] = "application/json"
-        connection = self._connection()
+        connection = self._connection(url)
         try:
+            connection.connect()
+            connection.sock.settimeout(self.timeout)
             connection.request(method, path, None if body is None else json.dumps(body), headers)
-            return connection, connection.getresponse()
+            answer = connection.getresponse()
+            if answer.status not in ELSEWHERE:
+                return connection, answer
+            value, text = _content(answer)
         except (OSError, http.client.HTTPException) as problem:
             connection.close()
-            raise ManagerError(0, f"the fabric manager at {self.url} does not answer: {problem}") from problem
+            raise _Elsewhere(0, f"the fabric manager at {url} does not answer: {problem}") from problem
+        connection.close()
+        leader = value.get("leader") if isinstance(value, dict) else None
+        raise _Elsewhere(answer.status, _refusal(method, path, answer.status, value, text), leader or "")
+
+    def _ask(self, method: str, path: str, body: Any = None,
+             accept: dict[str, str] | None = None) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """Asks each address, from the one that answered last, until one answers; or one that is named next."""
+        errors: list[_Elsewhere] = []
+        waiting = [(self._at + step) % len(self._urls) for step in range(len(self._urls))]
+        while waiting:
+            self._at = waiting.pop(0)
+            try:
+                return self._ask_at(self._urls[self._at], method, path, body, accept or {"Accept": "application/json"})
+            except _Elsewhere as error:
+                errors.append(error)
+                if error.leader:
+                    waiting.sort(key=lambda at: _place(self._urls[at]) != _place(error.leader))
+        # What a leader says comes before what a standby says, and both before silence.
+        raise max(errors, key=lambda error: ELSEWHERE.index(error.status) + 1 if error.status in ELSEWHERE else 0)
 
     def request(self, method: str, path: str, body: Any = None) -> Any:
         """The answer: the value of JSON, otherwise the text. ManagerError for 400 and above."""
         connection, answer = self._ask(method, path, body)
         try:
-            text = answer.read().decode("utf-8", "replace")
+            value, text = _content(answer)
         finally:
             connection.close()
-        is_json = "json" in (answer.getheader("Content-Type") or "") and text
-        value = json.loads(text) if is_json else text
         if answer.status >= 400:
-            said = value.get("message") if isinstance(value, dict) else text
-            raise ManagerError(answer.status, f"{method} {path}: {answer.status} {said}")
+            raise ManagerError(answer.status, _refusal(method, path, answer.status, value, text))
         return value
 
     def get(self, path: str) -> Any:
@@ -135,13 +190,9 @@ class Manager:
         if not follow:
             yield from self.get("/api/v1/events?follow=false")["events"]
             return
-        self_headers = {"Accept": "text/event-stream", **({"Last-Event-ID": str(after)} if after is not None else {})}
-        connection = self._connection()
+        accept = {"Accept": "text/event-stream", **({"Last-Event-ID": str(after)} if after is not None else {})}
+        connection, answer = self._ask("GET", "/api/v1/events", accept=accept)
         try:
-            if self.token:
-                self_headers["Authorization"] = f"Bearer {self.token}"
-            connection.request("GET", "/api/v1/events", None, self_headers)
-            answer = connection.getresponse()
             if answer.status >= 400:
                 raise ManagerError(answer.status, f"GET /api/v1/events: {answer.status} {answer.read().decode()}")
             kind, number = "", 0

@@ -192,16 +192,24 @@ void ManagedFabric::hear(SwitchIndex s, std::uint64_t channel,
     manager_->switches().message(station.session, message);
     return;
   }
-  const southbound::protocol::Admission admission =
+  southbound::protocol::Admission admission =
       sessions_->open(station.session, message.hello(), fabric_.now());
-  to_switch(s, admission.answer);
   if (!admission.accepted) {
+    to_switch(s, admission.answer);
     fabric_.violation(fmt::format("{} was not taken on", switch_name(s)));
     return;
   }
+  manager_->switches().welcome(message.hello(), *admission.answer.mutable_welcome());
   if (const auto why = manager_->switches().connected(station.session, message.hello())) {
-    fabric_.violation(fmt::format("{} was rejected: {}", switch_name(s), *why));
+    sessions_->close(station.session);
+    rejections_.push_back(*why);
+    to_switch(s, southbound::protocol::rejection(*why));
+    if (!options_.may_reject) {
+      fabric_.violation(fmt::format("{} was rejected: {}", switch_name(s), *why));
+    }
+    return;
   }
+  to_switch(s, admission.answer);
 }
 
 void ManagedFabric::to_switch(SwitchIndex s, const control::ManagerMessage& message) {
@@ -342,8 +350,23 @@ void ManagedFabric::kill_manager() {
   }
 }
 
+void ManagedFabric::start_manager(StoredPast past) {
+  past_ = std::move(past);
+  start_manager();
+}
+
+unsigned ManagedFabric::adopt(std::uint64_t fabric) {
+  unsigned status = 0;
+  manager_->ask<&manager::Manager::adopt_fabric>(
+      {.token = {}, .administrator = true}, {.fabric = fabric},
+      [&status](const api::Answer& answer) { status = answer.status; });
+  manager_->reconcile();
+  return status;
+}
+
 void ManagedFabric::start_manager() {
   ++manager_life_;
+  options_.manager.boot = manager_life_;
   sessions_.emplace(southbound::protocol::SessionSettings{.manager = "virtual"});
   manager_ = std::make_unique<manager::Manager>(
       options_.manager, static_cast<turns::Environment&>(*this),

@@ -39,6 +39,8 @@ struct ManagedOptions {
   std::uint64_t hello_interval_ns = 1'000'000'000;
   /// Duration of the manager's background jobs; 0: immediate.
   std::uint64_t work_ns = 0;
+  /// The manager may reject switches.
+  bool may_reject = false;
   /// Host ports accept all VNIs, whatever the manager permits.
   bool open_edges = false;
 };
@@ -77,7 +79,13 @@ public:
   // Faults.
 
   void kill_manager();
+  /// On the store as it is.
   void start_manager();
+  /// On another store, which replaces the present one.
+  void start_manager(StoredPast past);
+  /// The operator agrees that the manager takes this fabric's switches over. Returns the status of
+  /// the answer, 0 without one.
+  [[nodiscard]] unsigned adopt(std::uint64_t fabric);
   [[nodiscard]] bool has_manager() const { return manager_ != nullptr; }
   [[nodiscard]] manager::Manager& manager() { return *manager_; }
   void break_channel(SwitchIndex s);
@@ -97,6 +105,8 @@ public:
   /// The switch's current tables.
   [[nodiscard]] const core::Tables& tables_of(SwitchIndex s) const { return *stations_[s].tables; }
   [[nodiscard]] bool all_connected() const;
+  /// Why the manager has rejected switches; a violation unless `may_reject` is set.
+  [[nodiscard]] const std::vector<std::string>& rejections() const { return rejections_; }
   /// Descriptions of what any running switch holds and should not, or lacks. Empty when manager and
   /// switches agree. Reads the switches' own tables.
   [[nodiscard]] std::vector<std::string> disagreements() const;
@@ -154,6 +164,7 @@ private:
   std::optional<southbound::protocol::Sessions> sessions_;
   std::map<transaction::SessionNumber, SwitchIndex> session_of_;
   std::uint64_t next_session_ = 1;
+  std::vector<std::string> rejections_;
   bool reconcile_requested_ = false;
   TimeNs deadline_at_ = never;
 };

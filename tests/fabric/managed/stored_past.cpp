@@ -17,6 +17,7 @@ auto key(const records::MemberRecord& r) { return std::tuple(r.group, r.rank); }
 auto key(const records::TreeRecord& r) { return r.number; }
 auto key(const records::AddressRecord& r) { return r.space; }
 
+auto key(const records::AdoptionRecord& r) { return r.fabric; }
 auto key(const records::VniReleaseRecord& r) { return r.vni.value; }
 auto key(const records::DrainRecord& r) { return r.at; }
 auto key(const records::SwitchRecord& r) { return r.number; }
@@ -47,6 +48,11 @@ struct Apply {
   void operator()(const records::SwitchRecord& r) const { put(snapshot.switches, r); }
   void operator()(const records::LinkRecord& r) const { put(snapshot.links, r); }
   void operator()(const records::HostRecord& r) const { put(snapshot.hosts, r); }
+  void operator()(const records::LeadRecord& r) const {
+    snapshot.epoch = std::max<std::uint64_t>(snapshot.epoch, r.epoch);
+    snapshot.superseded_by = r.superseded_by;
+  }
+  void operator()(const records::AdoptionRecord& r) const { put(snapshot.adoptions, r); }
   void operator()(const records::DrainRecord& r) const { put(snapshot.drains, r); }
   void operator()(const records::RdmaSettingRecord& r) const { put(snapshot.rdma_settings, r); }
   void operator()(const records::EraseRdmaSetting& e) const {

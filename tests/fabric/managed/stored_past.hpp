@@ -11,7 +11,11 @@ namespace tributary::fabric {
 
 class StoredPast {
 public:
-  StoredPast() { snapshot_.epoch = 0; }
+  /// `fabric` is the identity of the fabric that the store was made with.
+  explicit StoredPast(std::uint64_t fabric = 0xFAB) {
+    snapshot_.epoch = 0;
+    snapshot_.fabric = fabric;
+  }
   void apply(std::span<const records::Change> changes);
   /// For the next start: the epoch rises.
   [[nodiscard]] records::Snapshot load();

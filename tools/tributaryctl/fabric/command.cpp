@@ -23,7 +23,7 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
   terminal::one_of(
       show->add_option("what", command.what, "What to show")->required()->type_name("WHAT"),
       {"topology", "switches", "hosts", "links", "groups", "trees", "transactions", "jobs", "nodes",
-       "memory", "events", "routes", "paths", "faults"});
+       "memory", "events", "routes", "paths", "faults", "managers"});
   show->add_option("id", command.id,
                    "One object in detail: a name or a number; groups: JOB/NAME; paths: a host")
       ->type_name("NAME");
@@ -51,6 +51,7 @@ void add_show(CLI::App& fabric, FabricCommand& command) {
                "  tributaryctl fabric show routes              unicast routes and their state\n"
                "  tributaryctl fabric show paths h0 h17        every hop from host to host\n"
                "  tributaryctl fabric show faults              how fast each was answered\n"
+               "  tributaryctl fabric show managers            who leads, and other fabrics\n"
                "  tributaryctl fabric show events --follow");
 }
 
@@ -193,6 +194,34 @@ void add_drain(CLI::App& fabric, FabricCommand& command) {
   undrain->footer("Examples:\n  tributaryctl fabric undrain spine3");
 }
 
+void add_adopt(CLI::App& fabric, FabricCommand& command) {
+  auto* const adopt =
+      add(fabric, command, "adopt",
+          "Lets this manager take over switches that it rejects (administrators)", Verb::adopt);
+  adopt->add_option("fabric", command.name, "The fabric that its messages name")
+      ->required()
+      ->type_name("FABRIC");
+  adopt->footer("A manager changes nothing in switches that another one manages: those of another\n"
+                "fabric, which has another store, and those of its own fabric that have accepted\n"
+                "a newer manager. This command is the agreement that it may: it then removes what\n"
+                "these switches hold and its own store does not have.\n\n"
+                "Examples:\n"
+                "  tributaryctl fabric show managers            the fabrics that were met\n"
+                "  tributaryctl fabric adopt 00a1b2c3d4e5f607");
+}
+
+void add_failover(CLI::App& fabric, FabricCommand& command) {
+  auto* const failover = add(fabric, command, "failover",
+                             "Lets another manager lead (administrators)", Verb::failover);
+  failover->add_option("--to", command.name, "The one that is to lead; without: any that stands by")
+      ->type_name("NAME");
+  failover->footer("The leader answers what it was asked, stores everything, and stands by from "
+                   "then on.\n\n"
+                   "Examples:\n"
+                   "  tributaryctl fabric show managers            those that stand by\n"
+                   "  tributaryctl fabric failover --to fabric-b");
+}
+
 void add_route(CLI::App& fabric, FabricCommand& command) {
   auto* const route = add(fabric, command, "route",
                           "Computes trees on a model of a fabric; needs no manager", Verb::route);
@@ -237,6 +266,8 @@ CLI::App* add_fabric_command(CLI::App& app, FabricCommand& command) {
   add_job(*fabric, command);
   add_rebalance(*fabric, command);
   add_drain(*fabric, command);
+  add_adopt(*fabric, command);
+  add_failover(*fabric, command);
   add_route(*fabric, command);
   fabric->footer("On the manager's Unix socket, root and its own user need no token.\n\n"
                  "Examples:\n"

@@ -27,6 +27,8 @@ struct FabricCommand : terminal::ManagerOptions {
     rebalance,
     drain,
     undrain,
+    adopt,
+    failover,
     route,
   };
   Verb verb = Verb::show;
@@ -44,7 +46,8 @@ struct FabricCommand : terminal::ManagerOptions {
   std::string format = "text";          ///< draw_tree: text, dot, svg
   std::string topology_format = "toml"; ///< write_topology: toml, netlist, dot
 
-  std::string name;               ///< name of the group or job
+  std::string name; ///< name of the group or job; adopt: the fabric; failover: the next
+                    ///< leader, or any
   std::optional<std::string> job; ///< also: show groups, trees of this job
   std::uint32_t size = 0;
   std::uint32_t trees = 1;

@@ -100,7 +100,7 @@ std::string path_of(const FabricCommand& command) {
   if (command.id.empty()) {
     return "/api/v1/" + command.what + filters;
   }
-  if (command.what == "routes" || command.what == "faults") {
+  if (command.what == "routes" || command.what == "faults" || command.what == "managers") {
     throw UsageError(fmt::format("show {} takes no name; omit \"{}\"", command.what, command.id));
   }
   if (command.what == "topology") {
@@ -302,6 +302,35 @@ int rebalance(ManagerClient& manager, const FabricCommand& command, bool as_json
   return exit_success;
 }
 
+int adopt(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  const Answer answer = manager.post("/api/v1/adoptions", json::object{{"fabric", command.name}});
+  throw_unless_done(answer, "adopting fabric " + command.name);
+  const Entry entry(answer.body);
+  const bool own = entry.text("fabric") == entry.text("adopted");
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : fmt::format("the manager leads fabric {} with epoch {}{}\n",
+                                         entry.text("fabric"), entry.text("epoch"),
+                                         own ? ""
+                                             : fmt::format("; switches of fabric {} are taken over "
+                                                           "as they connect",
+                                                           entry.text("adopted"))));
+  return exit_success;
+}
+
+int failover(ManagerClient& manager, const FabricCommand& command, bool as_json) {
+  json::object body;
+  if (!command.name.empty()) {
+    body["to"] = command.name;
+  }
+  const Answer answer = manager.post("/api/v1/failovers", body);
+  throw_unless_done(answer, "changing the leader");
+  const Entry entry(answer.body);
+  fmt::print("{}", as_json ? json::serialize(answer.body) + '\n'
+                           : fmt::format("manager {} gives the lead up for {}\n",
+                                         entry.text("from"), entry.text("to")));
+  return exit_success;
+}
+
 int ask_manager(const FabricCommand& command, bool as_json) {
   const manager_client::ClientSettings settings = settings_of(command);
   ManagerClient manager(settings);
@@ -320,6 +349,8 @@ int ask_manager(const FabricCommand& command, bool as_json) {
   case Verb::rebalance: return rebalance(manager, command, as_json);
   case Verb::drain:
   case Verb::undrain: return drain(manager, command, as_json);
+  case Verb::adopt: return adopt(manager, command, as_json);
+  case Verb::failover: return failover(manager, command, as_json);
   case Verb::route: break;
   }
   return exit_success;

@@ -2,6 +2,7 @@
 
 #include "tools/tributaryctl/fabric/cells.hpp"
 #include "tools/tributaryctl/fabric/detail_views.hpp"
+#include "tools/tributaryctl/fabric/manager_views.hpp"
 #include "tools/tributaryctl/fabric/memory_views.hpp"
 #include "tools/tributaryctl/fabric/node_views.hpp"
 #include "tools/tributaryctl/fabric/route_views.hpp"
@@ -246,6 +247,9 @@ std::string fabric_view(std::string_view what, bool one, const json::value& answ
   }
   if (what == "faults") {
     return faults_view(entry, display);
+  }
+  if (what == "managers") {
+    return managers_view(entry, display);
   }
   const auto* const view = std::find_if(std::begin(views), std::end(views),
                                         [&](const View& v) { return v.what == what; });

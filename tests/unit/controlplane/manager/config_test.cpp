@@ -90,6 +90,33 @@ TEST(config, a_payload_that_no_frame_carries_is_refused) {
               HasSubstr("9216 is out of range; give 32 to 9152"));
 }
 
+TEST(config, an_etcd_that_managers_share_needs_names_of_managers_and_what_goes_together) {
+  const std::string name = "[manager]\nname = \"a\"\n[store]\netcd = [\"https://e:2379\"]\n";
+  const Config config = parse_text(name, "f.toml");
+  ASSERT_EQ(config.store.endpoints.size(), 1U);
+  EXPECT_TRUE(config.store.endpoints[0].tls);
+  EXPECT_EQ(config.store.lease, std::chrono::milliseconds(3000));
+  EXPECT_TRUE(parse_text("", "f.toml").store.etcd.empty());
+  EXPECT_THAT(error_of("[store]\netcd = [\"https://e\"]\n"), HasSubstr("its own manager.name"));
+  EXPECT_THAT(error_of("[store]\netcd = [\"e:2379\"]\n"),
+              HasSubstr("f.toml:2: key 'store.etcd': \"e:2379\" is not an endpoint of etcd"));
+  EXPECT_THAT(error_of(name + "lease_ms = 2500\n"), HasSubstr("full seconds; give 3000"));
+  EXPECT_THAT(error_of(name + "lease_ms = 1000\n"), HasSubstr("2000 to 60000"));
+  EXPECT_THAT(error_of(name + "etcd_prefix = \"fabric/\"\n"), HasSubstr("not a prefix"));
+  EXPECT_THAT(error_of(name + "etcd_key = \"k\"\n"), HasSubstr("go together"));
+  EXPECT_THAT(error_of(name + "etcd_user = \"u\"\n"), HasSubstr("go together"));
+  EXPECT_THAT(error_of(name + "peer = \"a.example\"\n"), HasSubstr("'store.peer'"));
+  EXPECT_EQ(parse_text(name + "peer = \"a:7582\"\n", "f.toml").store.peer_place,
+            (net::HostPort{"a", 7582}));
+  EXPECT_THAT(warnings(config), testing::ElementsAre(HasSubstr("rest.advertise is missing"),
+                                                     HasSubstr("store.peer is missing")));
+  EXPECT_THAT(warnings(parse_text("[manager]\nname = \"a\"\n[rest]\nadvertise = [\"https://a\"]\n"
+                                  "[store]\netcd = [\"http://e\", \"http://127.0.0.1\"]\n"
+                                  "peer = \"a:7582\"\n",
+                                  "f.toml")),
+              testing::ElementsAre(HasSubstr("store.etcd http://e:2379")));
+}
+
 TEST(config, mistakes_are_named_with_line_and_key) {
   EXPECT_THAT(error_of("[groups]\nlease = 3\n"), HasSubstr("f.toml:2: key 'groups.lease'"));
   EXPECT_THAT(error_of("[groups]\nfirst_vni = 9\nlast_vni = 8\n"), HasSubstr("below first_vni"));

@@ -10,7 +10,8 @@
 #include "worker.hpp"
 
 #include "controlplane/manager/manager.hpp"
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
+#include "tributary/leader.hpp"
 #include "tributary/wire/hello.hpp"
 
 #include <boost/json/parse.hpp>
@@ -190,8 +191,15 @@ public:
         port.set_nid(first_nid + p);
       }
     }
+    if (accepted_before.fabric != 0) {
+      hello.mutable_leader()->set_fabric(accepted_before.fabric);
+      hello.mutable_leader()->set_epoch(accepted_before.epoch);
+      hello.mutable_leader()->set_boot(accepted_before.boot);
+    }
     const transaction::SessionNumber session{++last_session_};
     sessions[name] = session;
+    welcome.Clear();
+    manager->switches().welcome(hello, welcome);
     rejected = manager->switches().connected(session, hello);
     reconcile();
     return session;
@@ -293,6 +301,8 @@ public:
                                 : std::string();
   }
 
+  /// From the manager's next start on.
+  void set_boot(std::uint64_t boot) { settings_.boot = boot; }
   /// The manager dies, and another one starts with this stored state.
   void restart(const records::Snapshot& past, std::uint64_t timeout_ns = 0) {
     settings_.timeout_ns = timeout_ns;
@@ -308,15 +318,17 @@ public:
   bool disk_is_slow = false; ///< writes wait for `disk_comes_to_it`
   std::optional<std::vector<records::Change>> writing;
   bool store_is_full = false;
-  std::uint64_t store_takes_ns = 0; ///< of each write, in which nothing else is done
-  std::optional<int> full_after;    ///< this many more writes
-  std::optional<store::Store> disk; ///< also receives changes, if set
+  std::uint64_t store_takes_ns = 0;       ///< of each write, in which nothing else is done
+  std::optional<int> full_after;          ///< this many more writes
+  std::optional<store::SqliteStore> disk; ///< also receives changes, if set
   std::size_t stored = 0;
   std::vector<std::string> log; ///< sent messages, in order
   std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>> sent;
   std::vector<std::pair<transaction::SessionNumber, control::ManagerMessage>>
       late; ///< not committed
   std::optional<std::string> rejected;
+  control::Welcome welcome; ///< of the last switch, unless it was rejected
+  Leader accepted_before{}; ///< the manager that switches which connect from now on have accepted
   /// By port: the NIDs that the switches' permissions guard for, 0 for none.
   std::map<std::uint32_t, std::uint32_t> permits;
   std::string refuses_permissions; ///< reason of switches for it; "": they do not

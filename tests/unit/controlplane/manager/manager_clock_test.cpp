@@ -42,6 +42,71 @@ TEST_F(ManagerClockTest, a_long_time_without_a_deadline_is_no_pause) {
   EXPECT_EQ(clock.take_pause_ns(), 0U);
 }
 
+TEST_F(ManagerClockTest, stands_still_while_it_is_held_which_is_not_reported) {
+  world.pass_ms(100);
+  const TimeNs before = clock.now();
+  clock.hold();
+  EXPECT_EQ(clock.call_at(before + 1), never);
+  for (int i = 0; i < 10; ++i) {
+    world.pass_ms(60'000);
+    EXPECT_EQ(clock.now().value, before.value);
+    EXPECT_EQ(clock.time().value, before.value);
+  }
+  clock.release();
+  EXPECT_EQ(clock.time().value, before.value);
+  EXPECT_EQ(clock.started().value, before.value) << "switches are waited for as after a start";
+  EXPECT_EQ(clock.take_pause_ns(), 0U);
+  world.pass_ms(100);
+  EXPECT_EQ(clock.now().value, before.value + 100'000'000);
+  clock.release();
+  EXPECT_EQ(clock.started().value, before.value) << "it is not held";
+}
+
+TEST_F(ManagerClockTest, a_pause_before_a_hold_is_one) {
+  world.pass_ms(60'000);
+  clock.hold();
+  world.pass_ms(60'000);
+  clock.release();
+  EXPECT_EQ(clock.take_pause_ns(), 60'000'000'000U);
+}
+
+TEST_F(ManagerClockTest, of_a_hold_and_a_suspension_both_must_be_over) {
+  const TimeNs before = clock.now();
+  clock.hold();
+  clock.stop();
+  world.pass_ms(60'000);
+  clock.resume();
+  world.pass_ms(60'000);
+  EXPECT_EQ(clock.now().value, before.value);
+  clock.stop();
+  clock.release();
+  world.pass_ms(60'000);
+  EXPECT_EQ(clock.now().value, before.value);
+  clock.resume();
+  EXPECT_EQ(clock.now().value, before.value);
+  world.pass_ms(100);
+  EXPECT_EQ(clock.now().value, before.value + 100'000'000);
+  EXPECT_EQ(clock.take_pause_ns(), 0U);
+}
+
+TEST_F(ManagerClockTest, stands_still_during_a_suspension_with_any_calls_and_reports_no_pause) {
+  const TimeNs before = clock.now();
+  clock.stop();
+  for (int i = 0; i < 100; ++i) {
+    world.pass_ms(300);
+    EXPECT_EQ(clock.now().value, before.value);
+    EXPECT_EQ(clock.time().value, before.value);
+    clock.stop();
+  }
+  clock.resume();
+  EXPECT_EQ(clock.now().value, before.value);
+  world.pass_ms(100);
+  EXPECT_EQ(clock.now().value, before.value + 100'000'000);
+  EXPECT_EQ(clock.take_pause_ns(), 0U);
+  clock.resume();
+  EXPECT_EQ(clock.time().value, before.value + 100'000'000);
+}
+
 TEST_F(ManagerClockTest, is_called_at_the_deadline_in_the_environments_time_but_after_a_beat) {
   world.pass_ms(60'000);
   const TimeNs now = clock.now();

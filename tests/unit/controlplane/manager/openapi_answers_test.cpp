@@ -208,6 +208,9 @@ TEST(openapi, says_what_is_answered) {
   world.reconcile();
   expect_documented("delete", "/api/v1/groups/{job}/{name}/members/{rank}", left);
   look_at_everything(world);
+  Given managers;
+  world.manager->ask<&Manager::view_managers>(administrator, {}, managers.reply());
+  expect_documented("get", "/api/v1/managers", managers);
   Given last;
   world.manager->ask<&Manager::leave_group>(administrator, {"job", "demo", 1}, last.reply());
   world.reconcile();
@@ -233,6 +236,56 @@ TEST(openapi, says_what_is_answered) {
   Given none;
   world.manager->ask<&Manager::get_job>(administrator, {"job"}, none.reply());
   expect_documented("get", jobs + "/{job}", none);
+}
+
+TEST(openapi, says_what_is_answered_about_other_managers) {
+  World world;
+  records::Snapshot past;
+  past.fabric = 0xA;
+  world.restart(past);
+  for (const Leader& leader : {Leader{0xB, 1, 1}, Leader{0xA, 7, 1}}) {
+    Given unknown;
+    world.manager->ask<&Manager::adopt_fabric>(administrator, {.fabric = 0xC}, unknown.reply());
+    expect_documented("post", "/api/v1/adoptions", unknown);
+    world.accepted_before = leader;
+    world.connect_star("a", 2);
+    Given managers;
+    world.manager->ask<&Manager::view_managers>(administrator, {}, managers.reply());
+    expect_documented("get", "/api/v1/managers", managers);
+    Given adopted;
+    world.manager->ask<&Manager::adopt_fabric>(administrator, {.fabric = leader.fabric},
+                                               adopted.reply());
+    world.reconcile();
+    EXPECT_EQ(adopted->status, 200U);
+    expect_documented("post", "/api/v1/adoptions", adopted);
+  }
+  Given leads;
+  world.manager->ask<&Manager::adopt_fabric>(administrator, {.fabric = 0xA}, leads.reply());
+  EXPECT_EQ(leads->status, 409U);
+  expect_documented("post", "/api/v1/adoptions", leads);
+}
+
+TEST(openapi, says_what_is_answered_about_a_change_of_leader) {
+  for (const bool has_standby : {false, true}) {
+    Settings settings;
+    std::string successor;
+    settings.standbys = [&] {
+      return has_standby ? std::vector<api::StandbyPlace>{{"b", {"https://b"}}, {"c", {}}}
+                         : std::vector<api::StandbyPlace>{};
+    };
+    settings.hand_over = [&](const std::string& to) { successor = to; };
+    World world{settings};
+    for (const char* const to : {"", "c", "d"}) {
+      successor.clear();
+      Given given;
+      world.manager->ask<&Manager::fail_over>(administrator, {.to = to}, given.reply());
+      world.reconcile();
+      expect_documented("post", "/api/v1/failovers", given);
+      const bool is_known = std::string_view(to) != "d";
+      EXPECT_EQ(given->status, has_standby ? is_known ? 202U : 404U : 409U) << to;
+      EXPECT_EQ(successor, !has_standby || !is_known ? "" : *to == '\0' ? "b" : to);
+    }
+  }
 }
 
 TEST(openapi, says_what_is_answered_about_rdma) {

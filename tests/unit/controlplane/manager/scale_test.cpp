@@ -55,7 +55,7 @@ TEST(scale, a_hundred_groups_of_sixteen_are_computed_stored_and_installed) {
     }
     EXPECT_EQ(world.manager->groups().trees_in_use(), groups);
   }
-  EXPECT_EQ(store::Store(scratch.file("fabric.db")).load().groups.size(), groups);
+  EXPECT_EQ(store::SqliteStore(scratch.file("fabric.db")).load().groups.size(), groups);
 }
 
 } // namespace

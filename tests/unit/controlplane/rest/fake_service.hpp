@@ -35,6 +35,8 @@ public:
   /// Throws this instead of answering.
   std::optional<std::string> failure;
   std::string missing;
+  std::string stands_by; ///< why it does not lead
+  std::string leader;
   std::string figures = "# TYPE tributary_groups gauge\ntributary_groups 3\n";
   std::optional<api::Answer> events_refused;
   std::optional<api::Answer> refused; ///< every request that needs a caller who is known
@@ -102,6 +104,12 @@ public:
   }
   void delete_group(const api::Caller& c, const api::GroupName& r, api::Reply reply) {
     take(c, fmt::format("delete_group {} {}", r.job, r.name), std::move(reply));
+  }
+  void view_managers(const api::Caller& c, const api::Nothing&, api::Reply reply) {
+    take(c, "managers", std::move(reply));
+  }
+  void adopt_fabric(const api::Caller& c, const api::AdoptRequest& r, api::Reply reply) {
+    take(c, fmt::format("adopt {:x}", r.fabric), std::move(reply));
   }
   void view_routes(const api::Caller& c, const api::Nothing&, api::Reply reply) {
     take(c, "routes", std::move(reply));
@@ -176,6 +184,8 @@ public:
     return from.item == 0 ? std::optional(api::MetricsPlace{0, 1}) : std::nullopt;
   }
   std::string not_ready_because() override { return missing; }
+  std::string not_leading_because() override { return stands_by; }
+  std::string leader_url() override { return leader; }
   std::optional<api::Answer> refuse_events(const api::Caller& c) override {
     caller = c;
     return events_refused;

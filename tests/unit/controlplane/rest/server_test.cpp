@@ -84,6 +84,8 @@ TEST_F(Paths, each_asks_the_service_for_what_it_says) {
       {"GET", "/api/v1/loads?switch=leaf0", "", "view 9 -"},
       {"GET", "/api/v1/loads/leaf0", "", "view 9 leaf0"},
       {"POST", "/api/v1/rebalance", "", "rebalance false"},
+      {"GET", "/api/v1/managers", "", "managers"},
+      {"POST", "/api/v1/adoptions", R"({"fabric":"00000000000000ab"})", "adopt ab"},
       {"GET", "/api/v1/routes", "", "routes"},
       {"GET", "/api/v1/paths?from=h0&to=17", "", "path h0 17"},
       {"GET", "/api/v1/faults", "", "faults 1000"},
@@ -201,6 +203,20 @@ TEST_F(Paths, health_and_readiness) {
   const RawAnswer answer = ask("GET", "/readyz");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(message_of(answer), "no switch has connected yet");
+}
+
+TEST_F(Paths, leadership_for_load_balancers) {
+  start();
+  EXPECT_EQ(ask("GET", "/leader").body, "{\"status\":\"ok\"}\n");
+  on_loop([this] { service.stands_by = "this manager stands by"; });
+  RawAnswer answer = ask("GET", "/leader");
+  EXPECT_EQ(answer.status, 421);
+  EXPECT_EQ(message_of(answer), "this manager stands by");
+  EXPECT_EQ(answer.body.find("\"leader\""), std::string::npos);
+  on_loop([this] { service.leader = "https://fm1:7580"; });
+  answer = ask("GET", "/leader");
+  EXPECT_NE(answer.body.find("\"leader\":\"https://fm1:7580\""), std::string::npos);
+  EXPECT_EQ(ask("GET", "/healthz").status, 200);
 }
 
 TEST_F(Paths, metrics_are_open_metrics_with_those_of_the_server) {

@@ -40,6 +40,10 @@ constexpr auto hang_limit = 60s;
 
 class RecordingSink final : public ChannelSink {
 public:
+  void welcome(const control::SwitchHello& hello, control::Welcome& welcome) override {
+    welcome.mutable_leader()->set_fabric(fabric);
+    welcome.set_adopted_fabric(hello.leader().fabric());
+  }
   std::optional<std::string> connected(SessionNumber session,
                                        const control::SwitchHello& hello) override {
     names.push_back(hello.name());
@@ -56,7 +60,9 @@ public:
     losses.emplace_back(session, why);
   }
   void turning_away(std::string_view why) override { turned_away.emplace_back(why); }
+  std::string leader_address() override { return "fm1:7581"; }
 
+  std::uint64_t fabric = 0xA;
   std::optional<std::string> refusal;
   std::vector<std::string> turned_away;
   std::function<void(SessionNumber)> on_connected;
@@ -127,6 +133,7 @@ TEST_F(ChannelServerTest, WelcomesASwitchAndCarriesMessagesBothWays) {
     const auto answer = co_await leaf.greet("leaf0");
     EXPECT_TRUE(answer && answer->has_welcome());
     EXPECT_EQ(answer->welcome().manager(), "fabricd");
+    EXPECT_EQ(answer->welcome().leader().fabric(), 0xAU) << "the sink completes it";
     server->send(sink.by_name.at("leaf0"), commit(9));
     const auto heard = co_await leaf.hear();
     EXPECT_TRUE(heard && heard->commit().transaction() == 9);
@@ -289,6 +296,7 @@ TEST_F(ChannelServerTest, ASinkThatRefusesIsQuotedInsteadOfWelcome) {
     const auto answer = co_await leaf.greet("leaf0");
     EXPECT_TRUE(answer.has_value());
     EXPECT_EQ(answer->rejected().reason(), "its name is not in the topology file");
+    EXPECT_EQ(answer->rejected().leader_address(), "fm1:7581");
     EXPECT_FALSE((co_await leaf.hear()).has_value());
     leaf.hang_up();
     co_await until([&] { return server->connection_count() == 0; });

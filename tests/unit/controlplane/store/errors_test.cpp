@@ -1,5 +1,5 @@
 // Files that are not stores, stores in use, full disks: a clear error, and no damage.
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 
 #include "controlplane/store/schema.hpp"
 #include "tests/support/error_of.hpp"
@@ -17,7 +17,7 @@
 namespace tributary::test {
 namespace {
 
-using store::Store;
+using Store = store::SqliteStore;
 using Kind = store::StoreError::Kind;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -173,7 +173,7 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_continues) {
       std::filesystem::remove(old);
     }
     {
-      store::Store store(file);
+      store::SqliteStore store(file);
       store.apply(std::vector<records::Change>{
           records::JobRecord{.id = "run",
                              .token = "token",
@@ -192,7 +192,7 @@ TEST(StoreErrors, a_damaged_allocation_is_set_aside_and_its_job_continues) {
       database.prepare("UPDATE jobs SET allocation = ? WHERE id = 'run'")
           .run(std::string_view(text));
     }
-    store::Store store(file);
+    store::SqliteStore store(file);
     const records::Snapshot past = store.load_sound();
     ASSERT_FALSE(past.set_aside.empty());
     EXPECT_THAT(past.set_aside[0], HasSubstr("allocation of job run: " + what));

@@ -3,7 +3,7 @@
 // A child applies one batch after the other and writes each number to a pipe once `apply` has
 // returned. It is killed at a random moment; then the store must hold every written batch, and all
 // or nothing of the one in progress. Hundreds of times, on the same file.
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 
 #include "lib/net/file_descriptor.hpp"
 #include "tests/support/scratch_directory.hpp"
@@ -22,7 +22,7 @@
 namespace tributary::test {
 namespace {
 
-using store::Store;
+using Store = store::SqliteStore;
 
 constexpr std::uint32_t members = 16;
 

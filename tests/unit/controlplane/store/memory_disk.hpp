@@ -53,6 +53,10 @@ public:
     for (const auto& [vni, nid] : rdma_quarantines_) {
       all.rdma_quarantines.push_back({vni, nid});
     }
+    all.superseded_by = lead_.superseded_by;
+    for (const auto& [fabric, a] : adoptions_) {
+      all.adoptions.push_back(a);
+    }
     for (const auto& [vni, r] : vni_releases_) {
       all.vni_releases.push_back(r);
     }
@@ -81,6 +85,8 @@ private:
   void one(const records::EraseRdmaSetting& e) { rdma_settings_.erase({scope_of(e.vni), e.field}); }
   void one(const records::RdmaQuarantineRecord& r) { rdma_quarantines_.emplace(r.vni, r.nid); }
   void one(const records::EraseRdmaQuarantine& e) { rdma_quarantines_.erase({e.vni, e.nid}); }
+  void one(const records::LeadRecord& r) { lead_ = r; }
+  void one(const records::AdoptionRecord& r) { adoptions_.insert_or_assign(r.fabric, r); }
   void one(const records::VniReleaseRecord& r) { vni_releases_.insert_or_assign(r.vni, r); }
   void one(const records::DrainRecord& r) { drains_.insert(r.at); }
   void one(const records::EraseDrain& e) { drains_.erase(e.at); }
@@ -110,6 +116,8 @@ private:
   std::map<std::pair<std::uint32_t, std::string>, records::RdmaSettingRecord> rdma_settings_;
   std::set<std::pair<Vni, Nid>> rdma_quarantines_;
   std::map<Vni, records::VniReleaseRecord> vni_releases_;
+  records::LeadRecord lead_;
+  std::map<std::uint64_t, records::AdoptionRecord> adoptions_;
 };
 
 /// Everything but the epoch.
@@ -117,7 +125,8 @@ inline bool same_content(const records::Snapshot& a, const records::Snapshot& b)
   return a.jobs == b.jobs && a.groups == b.groups && a.members == b.members && a.trees == b.trees &&
          a.addresses == b.addresses && a.switches == b.switches && a.links == b.links &&
          a.hosts == b.hosts && a.drains == b.drains && a.rdma_settings == b.rdma_settings &&
-         a.rdma_quarantines == b.rdma_quarantines && a.vni_releases == b.vni_releases;
+         a.rdma_quarantines == b.rdma_quarantines && a.vni_releases == b.vni_releases &&
+         a.superseded_by == b.superseded_by && a.adoptions == b.adoptions;
 }
 
 } // namespace tributary::test

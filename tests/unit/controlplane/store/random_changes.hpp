@@ -113,6 +113,8 @@ private:
       break;
     }
     case 12:
+      changes.emplace_back(records::AdoptionRecord{1 + below(4), small(100)});
+      changes.emplace_back(records::LeadRecord{0, small(3)});
       changes.emplace_back(records::VniReleaseRecord{Vni{static_cast<std::uint16_t>(below(9))},
                                                      below(1'000'000'000'000), below(2) == 0});
       break;

@@ -1,7 +1,7 @@
 // The tests' records in stores.
 #pragma once
 
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 
 #include <cstdint>
 #include <string>

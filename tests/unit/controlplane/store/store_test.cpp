@@ -1,111 +1,43 @@
-// Stored records are read back; atomicity; back-ups; speed.
-#include "controlplane/store/store.hpp"
+// What is SQLite's own: modes of files, back-ups, speed. The contract of stores: contract_test.cpp.
+#include "controlplane/store/sqlite_store.hpp"
 
 #include "controlplane/store/sqlite.hpp"
 #include "tests/support/scratch_directory.hpp"
-#include "tests/unit/controlplane/store/memory_disk.hpp"
-#include "tests/unit/controlplane/store/random_changes.hpp"
 #include "tests/unit/controlplane/store/records.hpp"
-#include "tests/unit/include/wire/seed.hpp"
+
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <iostream>
+#include <sys/stat.h>
 
 namespace tributary::test {
 namespace {
 
-using store::Store;
+using Store = store::SqliteStore;
 
-TEST(Store, every_field_comes_back_as_it_was) {
+TEST(Store, has_one_fabric_for_its_life_and_another_one_than_every_other_store) {
   const ScratchDirectory scratch;
-  MemoryDisk expected;
-  const std::vector<records::Change> changes = {
-      records::JobRecord{"cluster-17", 4, std::string(64, 'a'), Vni{65535}, false},
-      records::JobRecord{
-          .id = "launched",
-          .token = "t",
-          .vni = std::nullopt,
-          .allocation = records::Allocation{.cookie = std::string(32, 'c'),
-                                            .nodes = {{"n\"0", Nid{max_nid}, true}, {"n1", {}}},
-                                            .has_made_job = true,
-                                            .lease_ms = 4'294'967'295U}},
-      records::JobRecord{"j'; DROP TABLE jobs; --", 0, "", std::nullopt, true},
-      records::GroupRecord{.id = records::GroupId{std::uint64_t{7} << 32 | 3},
-                           .job = "cluster-17",
-                           .name = "gr\xC3\xBC\xC3\x9F",
-                           .step = "0",
-                           .multicast = true,
-                           .size = 1'048'576,
-                           .trees = 2,
-                           .wanted_root = 0,
-                           .root = 1'048'575,
-                           .vni = Vni{1},
-                           .cookie = Cookie{0xFFFF'FFFFU},
-                           .timeout_us = 20'000'000,
-                           .state = records::GroupState::receiving_leave_req},
-      records::MemberRecord{records::GroupId{std::uint64_t{7} << 32 | 3}, 1'048'575, Nid{max_nid},
-                            "", records::MemberState::expired},
-      records::TreeRecord{TreeNumber{8191}, records::GroupId{std::uint64_t{7} << 32 | 3}, 1,
-                          some_form(64)},
-      records::AddressRecord{"trees", 8191},
-      records::SwitchRecord{0, "leaf0", 0xFFFF'FFFF'FFFF'FFFFU, 64, true},
-      records::SwitchRecord{1, std::string(255, 's'), 0, 65535, false},
-      records::LinkRecord{7, {0, 63}, {1, 65535}, 4'294'967'295U, false, true},
-      records::LinkRecord{8, {1, 0}, {0, 1}, 0, true, false},
-      records::HostRecord{Nid{max_nid}, "h;", {1, 9}, true, false},
-      records::HostRecord{Nid{0}, "", {0, 0}, false, true},
-  };
-  expected.apply(changes);
+  const std::uint64_t fabric = Store(scratch.file("fabric.db")).load().fabric;
+  EXPECT_NE(fabric, 0U);
+  EXPECT_EQ(Store(scratch.file("fabric.db")).load().fabric, fabric);
+  EXPECT_NE(Store(scratch.file("other.db")).load().fabric, fabric);
+}
+
+TEST(Store, a_raised_epoch_is_that_of_the_next_start_and_it_never_falls) {
+  const ScratchDirectory scratch;
   {
-    Store store(scratch.file("fabric.db"));
-    store.apply(changes);
-    EXPECT_TRUE(same_content(store.load(), expected.load(1)));
+    Store store(scratch.file("fabric.db"), {.epochs = 50});
+    EXPECT_EQ(store.epoch(), 50U);
+    const std::vector<records::Change> lower = {records::LeadRecord{12, 0}};
+    store.apply(lower);
   }
-  Store again(scratch.file("fabric.db"));
-  EXPECT_TRUE(same_content(again.load(), expected.load(1)));
-  EXPECT_EQ(again.load().groups.at(0).root, 1'048'575U);
-}
-
-TEST(Store, a_new_one_is_empty_and_the_epoch_rises_with_every_start) {
-  const ScratchDirectory scratch;
-  for (std::uint64_t start = 1; start <= 4; ++start) {
-    Store store(scratch.file("fabric.db"));
-    EXPECT_EQ(store.epoch(), start);
-    const auto all = store.load();
-    EXPECT_EQ(all.epoch, start);
-    EXPECT_TRUE(same_content(all, {}));
-  }
-}
-
-TEST(Store, erasing_a_group_takes_its_members_and_trees_along_and_no_others) {
-  const ScratchDirectory scratch;
   Store store(scratch.file("fabric.db"));
-  store.apply(whole_group(1, 4));
-  store.apply(whole_group(2, 4));
-  const std::vector<records::Change> erase = {records::EraseGroup{records::GroupId{1}}};
-  store.apply(erase);
-  const auto all = store.load();
-  EXPECT_EQ(all.groups.size(), 1U);
-  EXPECT_EQ(all.members.size(), 4U);
-  EXPECT_EQ(all.trees.size(), 1U);
-  EXPECT_EQ(all.trees[0].group, records::GroupId{2});
-}
-
-TEST(Store, agrees_with_ordered_maps_after_random_changes_and_starts) {
-  const ScratchDirectory scratch;
-  RandomChanges random(seed());
-  MemoryDisk expected;
-  for (int start = 0; start < 10; ++start) {
-    Store store(scratch.file("fabric.db"));
-    ASSERT_TRUE(same_content(store.load(), expected.load(1)));
-    for (int batch = 0; batch < 20; ++batch) {
-      const auto changes = random.next();
-      store.apply(changes);
-      expected.apply(changes);
-    }
-    ASSERT_TRUE(same_content(store.load(), expected.load(1)));
-  }
-  EXPECT_FALSE(expected.load(1).members.empty());
+  EXPECT_EQ(store.epoch(), 51U);
+  const std::vector<records::Change> higher = {records::LeadRecord{99, 0}};
+  store.apply(higher);
+  EXPECT_EQ(store.epoch(), 51U) << "that of this start";
+  // The file belongs to `store` until it is gone.
 }
 
 TEST(Store, is_readable_for_its_owner_alone) {
@@ -133,6 +65,38 @@ TEST(Store, sqlites_own_tools_may_look_and_back_up_while_it_runs) {
   Store copy(scratch.file("copy.db"));
   EXPECT_EQ(copy.load().groups.size(), 1U);
   EXPECT_EQ(copy.load().members.size(), 4U);
+}
+
+TEST(Store, is_read_as_a_whole_while_a_manager_has_it_open) {
+  const ScratchDirectory scratch;
+  Store store(scratch.file("fabric.db"));
+  store.apply(whole_group(1, 4));
+  const records::Snapshot all = store::read_store(scratch.file("fabric.db"));
+  EXPECT_EQ(all.epoch, 1U);
+  EXPECT_EQ(all.members.size(), 4U);
+  store.apply(whole_group(2, 4));
+  EXPECT_EQ(store::read_store(scratch.file("fabric.db")).groups.size(), 2U);
+  EXPECT_THROW(static_cast<void>(store::read_store(scratch.file("no.db"))), store::StoreError);
+}
+
+TEST(Store, is_made_of_records_with_a_higher_epoch_and_only_where_there_is_none) {
+  const ScratchDirectory scratch;
+  records::Snapshot all;
+  {
+    Store store(scratch.file("old.db"));
+    store.apply(whole_group(1, 4));
+    all = store.load();
+  }
+  all.epoch = 17;
+  store::make_store(scratch.file("new.db"), all);
+  {
+    Store store(scratch.file("new.db"));
+    EXPECT_EQ(store.epoch(), 18U);
+    EXPECT_EQ(store.load().members.size(), 4U);
+  }
+  EXPECT_THROW(store::make_store(scratch.file("new.db"), all), store::StoreError);
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("new.db.import")));
+  EXPECT_FALSE(std::filesystem::exists(scratch.file("new.db.import.lock")));
 }
 
 TEST(Store, groups_a_second) {

@@ -22,7 +22,8 @@ TEST(manager, on_a_unix_socket_needs_nothing_else) {
   const auto parsed =
       parse_text(file_with("[manager]\naddress = \"unix:/run/x.sock\"\n"), "f").config.manager;
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->parsed_address.path, "/run/x.sock");
+  ASSERT_EQ(parsed->parsed_addresses.size(), 1U);
+  EXPECT_EQ(parsed->parsed_addresses[0].path, "/run/x.sock");
   EXPECT_EQ(parsed->hello_interval, std::chrono::seconds(1));
 }
 
@@ -33,12 +34,26 @@ TEST(manager, over_tls_has_its_three_files) {
                                  "f")
                           .config.manager;
   ASSERT_TRUE(parsed.has_value());
-  EXPECT_EQ(parsed->parsed_address.tcp.host, "fabric.example");
-  EXPECT_EQ(parsed->parsed_address.tcp.port, 7581);
+  ASSERT_EQ(parsed->parsed_addresses.size(), 1U);
+  EXPECT_EQ(parsed->parsed_addresses[0].tcp.host, "fabric.example");
+  EXPECT_EQ(parsed->parsed_addresses[0].tcp.port, 7581);
   EXPECT_EQ(parsed->tls_ca, "ca");
   EXPECT_EQ(parsed->tls_certificate, "cert");
   EXPECT_EQ(parsed->tls_key, "key");
   EXPECT_EQ(parsed->hello_interval, std::chrono::milliseconds(250));
+}
+
+TEST(manager, has_a_list_of_addresses_where_there_are_standbys) {
+  const auto parsed = parse_text(file_with("[manager]\naddress = [\"a.example:7581\", "
+                                           "\"unix:/run/x.sock\"]\ntls_ca = \"ca\"\n"
+                                           "tls_certificate = \"cert\"\ntls_key = \"key\"\n"),
+                                 "f")
+                          .config.manager;
+  ASSERT_TRUE(parsed.has_value());
+  EXPECT_EQ(parsed->addresses, (std::vector<std::string>{"a.example:7581", "unix:/run/x.sock"}));
+  ASSERT_EQ(parsed->parsed_addresses.size(), 2U);
+  EXPECT_EQ(parsed->parsed_addresses[0].tcp.host, "a.example");
+  EXPECT_EQ(parsed->parsed_addresses[1].path, "/run/x.sock");
 }
 
 TEST(manager_address, that_cannot_be_dialled_is_named_with_its_line) {
@@ -51,6 +66,20 @@ TEST(manager_address, that_cannot_be_dialled_is_named_with_its_line) {
   EXPECT_THAT(refusal("tcp:fabric.example:7581"),
               HasSubstr("over TCP the fabric manager accepts only TLS"));
   EXPECT_EQ(refusal("unix:/run/x.sock"), "");
+}
+
+TEST(manager_address, that_is_wrong_in_a_list_is_named) {
+  const auto refusal = [](const std::string& list) {
+    return tributary::test::message_of<configuration::ConfigError>(
+        [&] { return parse_text(file_with("[manager]\naddress = " + list + "\n"), "f"); });
+  };
+  EXPECT_THAT(refusal(R"(["unix:/a", "fabric:0"])"),
+              HasSubstr("f:2: key 'manager.address': \"fabric:0\" is no"));
+  EXPECT_THAT(refusal(R"(["unix:/a", "unix:/a"])"), HasSubstr("names unix:/a twice"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("has 0 elements; give 1 to 16"));
+  EXPECT_THAT(refusal(R"(["unix:/a", "h:1"])"),
+              HasSubstr("over TCP the fabric manager accepts only TLS"));
+  EXPECT_THAT(refusal("7"), HasSubstr("manager.address"));
 }
 
 TEST(guid, is_absent_or_what_the_file_says) {

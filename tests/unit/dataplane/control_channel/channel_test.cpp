@@ -48,8 +48,9 @@ public:
         channel(context, std::move(settings), "leaf0", *this) {}
 
   void channel_up() override { agent().channel_up(net::steady_now()); }
-  void received(const control::ManagerMessage& message) override {
+  bool received(const control::ManagerMessage& message) override {
     agent().receive(message, net::steady_now());
+    return agent().is_welcomed();
   }
   void batch_ended() override { act(); }
   void channel_down(const std::string& why) override {
@@ -151,13 +152,26 @@ protected:
   using UnixPeer = Peer<stream_protocol::socket>;
 
   void SetUp() override {
-    settings.address.path = directory.file("switches.sock");
-    settings.address_text = settings.address.text();
+    settings.addresses = {at("switches.sock")};
     settings.first_pause = 1ms;
     settings.longest_pause = 4ms;
   }
 
-  void listen() { acceptor.emplace(context, stream_protocol::endpoint(settings.address.path)); }
+  [[nodiscard]] net::Address at(const std::string& file) const {
+    return {.path = directory.file(file), .tcp = {}};
+  }
+  [[nodiscard]] std::unique_ptr<stream_protocol::acceptor> listening_at(std::size_t address) {
+    return std::make_unique<stream_protocol::acceptor>(
+        context, stream_protocol::endpoint(settings.addresses.at(address).path));
+  }
+  static asio::awaitable<UnixPeer> accept_at(stream_protocol::acceptor& listening) {
+    auto [error, socket] = co_await listening.async_accept(as_result);
+    EXPECT_FALSE(error) << error.message();
+    co_return UnixPeer(std::move(socket));
+  }
+  void listen() {
+    acceptor.emplace(context, stream_protocol::endpoint(settings.addresses.at(0).path));
+  }
   asio::awaitable<UnixPeer> accept() {
     auto [error, socket] = co_await acceptor->async_accept(as_result);
     EXPECT_FALSE(error) << error.message();
@@ -311,6 +325,148 @@ TEST_F(ChannelTest, ends_when_the_manager_does_not_take_the_switch) {
   });
 }
 
+TEST_F(ChannelTest, ends_when_the_switch_does_not_accept_the_manager) {
+  listen();
+  play([&]() -> asio::awaitable<void> {
+    const auto welcome_of = [](std::uint32_t epoch) {
+      control::ManagerMessage message = welcome();
+      message.mutable_welcome()->mutable_leader()->set_fabric(0xA);
+      message.mutable_welcome()->mutable_leader()->set_epoch(epoch);
+      return message;
+    };
+    {
+      UnixPeer peer = co_await accept();
+      co_await peer.receive();
+      co_await peer.send(welcome_of(5), prepare(5, 7), commit(5));
+      EXPECT_EQ(co_await peer.receive(), "prepared 5");
+    }
+    control::ManagerMessage remove;
+    remove.mutable_prepare()->set_transaction(6);
+    *remove.mutable_prepare()->add_changes() = remove_tree(7);
+    UnixPeer older = co_await accept();
+    co_await older.receive();
+    co_await older.send(welcome_of(4), remove, commit(6));
+    EXPECT_EQ(co_await older.receive(), "end");
+    UnixPeer newer = co_await accept();
+    EXPECT_THAT(co_await newer.receive(), HasSubstr("[tree 7 wait 3"));
+    EXPECT_THAT(sw->ends.at(1), HasSubstr("its epoch is 4"));
+  });
+}
+
+// ---- several addresses ----
+
+TEST_F(ChannelTest, dials_the_next_address_when_one_is_away) {
+  settings.addresses = {at("away.sock"), at("there.sock")};
+  settings.first_pause = settings.longest_pause = 30s; // the second one is asked without a pause
+  const auto there = listening_at(1);
+  play([&]() -> asio::awaitable<void> {
+    UnixPeer peer = co_await accept_at(*there);
+    EXPECT_THAT(co_await peer.receive(), HasSubstr("hello leaf0"));
+  });
+}
+
+TEST_F(ChannelTest, does_not_wait_for_a_manager_that_accepts_and_does_not_answer) {
+  settings.addresses = {at("stopped.sock"), at("there.sock")};
+  settings.first_limit = 200ms;
+  const auto stopped = listening_at(0); // the kernel accepts, as for a process that was stopped
+  const auto there = listening_at(1);
+  play([&]() -> asio::awaitable<void> {
+    UnixPeer peer = co_await accept_at(*there);
+    EXPECT_THAT(co_await peer.receive(), HasSubstr("hello leaf0"));
+    EXPECT_THAT(sw->ends, testing::ElementsAre("it did not answer the switch's hello in time"));
+  });
+}
+
+TEST_F(ChannelTest, a_manager_that_was_welcomed_is_not_limited_by_the_time_for_its_answer) {
+  settings.addresses = {at("there.sock"), at("away.sock")};
+  settings.first_limit = 500ms;
+  const auto there = listening_at(0);
+  play([&]() -> asio::awaitable<void> {
+    UnixPeer peer = co_await accept_at(*there);
+    co_await peer.receive();
+    co_await peer.send(welcome());
+    asio::steady_timer timer(context, 700ms);
+    co_await timer.async_wait(as_result);
+    co_await peer.send(prepare(5, 7));
+    EXPECT_EQ(co_await peer.receive(), "prepared 5");
+  });
+}
+
+TEST_F(ChannelTest, begins_with_the_next_address_after_a_break_and_after_a_rejection) {
+  settings.addresses = {at("a.sock"), at("b.sock"), at("c.sock")};
+  const auto a = listening_at(0);
+  const auto b = listening_at(1);
+  const auto c = listening_at(2);
+  play([&]() -> asio::awaitable<void> {
+    {
+      UnixPeer peer = co_await accept_at(*a);
+      co_await peer.receive();
+      co_await peer.send(welcome());
+    }
+    UnixPeer second = co_await accept_at(*b);
+    co_await second.receive();
+    control::ManagerMessage rejected;
+    rejected.mutable_rejected()->set_reason("this manager is a standby");
+    co_await second.send(rejected);
+    UnixPeer third = co_await accept_at(*c);
+    EXPECT_THAT(co_await third.receive(), HasSubstr("hello leaf0"));
+  });
+}
+
+TEST_F(ChannelTest, dials_the_leader_that_a_rejection_names_if_it_knows_the_address) {
+  settings.addresses = {at("a.sock"), at("b.sock"), at("c.sock")};
+  const auto a = listening_at(0);
+  const auto b = listening_at(1);
+  const auto c = listening_at(2);
+  play([&]() -> asio::awaitable<void> {
+    const auto reject = [](UnixPeer& peer, std::string leader) -> asio::awaitable<void> {
+      co_await peer.receive();
+      control::ManagerMessage rejected;
+      rejected.mutable_rejected()->set_reason("this manager is a standby");
+      rejected.mutable_rejected()->set_leader_address(std::move(leader));
+      co_await peer.send(rejected);
+    };
+    UnixPeer first = co_await accept_at(*a);
+    co_await reject(first, settings.addresses[2].text());
+    UnixPeer second = co_await accept_at(*c);
+    co_await reject(second, "elsewhere.example:7581"); // the one that was not asked yet is b
+    UnixPeer third = co_await accept_at(*b);
+    EXPECT_THAT(co_await third.receive(), HasSubstr("hello leaf0"));
+  });
+}
+
+TEST_F(ChannelTest, managers_that_name_each_other_are_not_dialled_without_a_pause) {
+  settings.addresses = {at("a.sock"), at("b.sock")};
+  settings.first_pause = settings.longest_pause = 200ms;
+  const auto a = listening_at(0);
+  const auto b = listening_at(1);
+  play([&]() -> asio::awaitable<void> {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int round = 0; round < 2; ++round) {
+      for (std::size_t at = 0; at < 2; ++at) {
+        UnixPeer peer = co_await accept_at(at == 0 ? *a : *b);
+        co_await peer.receive();
+        control::ManagerMessage rejected;
+        rejected.mutable_rejected()->set_reason("this manager is a standby");
+        rejected.mutable_rejected()->set_leader_address(settings.addresses[1 - at].text());
+        co_await peer.send(rejected);
+      }
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 100ms) << "half of a pause";
+  });
+}
+
+TEST_F(ChannelTest, needs_an_address) {
+  settings.addresses.clear();
+  class User final : public ChannelUser {
+    void channel_up() override {}
+    bool received(const control::ManagerMessage&) override { return false; }
+    void batch_ended() override {}
+    void channel_down(const std::string&) override {}
+  } user;
+  EXPECT_THROW(Channel(context, settings, "leaf0", user), std::invalid_argument);
+}
+
 TEST_F(ChannelTest, ends_at_bytes_that_are_no_message) {
   listen();
   play([&]() -> asio::awaitable<void> {
@@ -385,8 +541,8 @@ protected:
   void SetUp() override {
     ChannelTest::SetUp();
     tcp_acceptor.emplace(context, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
-    settings.address = {.path = {}, .tcp = {"127.0.0.1", tcp_acceptor->local_endpoint().port()}};
-    settings.address_text = settings.address.text();
+    settings.addresses = {
+        {.path = {}, .tcp = {"127.0.0.1", tcp_acceptor->local_endpoint().port()}}};
     settings.tls = {certificates->file("ca.pem"), certificates->file("leaf0.pem"),
                     certificates->file("leaf0.key")};
   }

@@ -173,6 +173,8 @@ public:
     m.address = "unix:/run/x.sock";
     m.channel = "up";
     m.manager = "fabric";
+    m.leader = {.fabric = 0xA1B2, .epoch = 12, .boot = 3};
+    m.managers_refused = 1;
     m.since_ms = 1500;
     m.tables_version = 7;
     m.trees_of_file = 1;

@@ -147,7 +147,8 @@ TEST(to_json, manager_with_its_neighbours) {
   auto managers = inspector.managers("");
   EXPECT_EQ(to_json(managers),
             parse(R"json([{"switch":"leaf0","address":"unix:/run/x.sock","channel":"up",
-                       "manager":"fabric","since_ms":1500,"last_end":"","tables_version":7,
+                       "manager":"fabric","fabric":"000000000000a1b2","epoch":12,
+                       "managers_refused":1,"since_ms":1500,"last_end":"","tables_version":7,
                        "trees_of_file":1,"trees_of_manager":2,"permissions":3,
                        "transactions":{"prepared_now":0,"prepared":4,"committed":5,"refused":6,
                           "aborted":0,"forgotten":0,
@@ -156,6 +157,8 @@ TEST(to_json, manager_with_its_neighbours) {
                                  "neighbour_port":"eth1","neighbour_nid":"0x0002a"},
                                 {"port":"up0","up":false}],
                        "problems":["port 3 and port 4 are the two ends of one link"]}])json"));
+  managers[0].leader = {};
+  EXPECT_FALSE(to_json(managers).as_array()[0].as_object().contains("fabric"));
   managers[0].address.clear();
   EXPECT_FALSE(to_json(managers).as_array()[0].as_object().contains("channel"));
 }

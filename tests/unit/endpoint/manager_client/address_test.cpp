@@ -53,6 +53,18 @@ TEST(Address, WhatIsNoneIsRefusedWithTheReason) {
   EXPECT_NE(reason("http://fm/a?b").find("query"), std::string::npos);
 }
 
+TEST(Address, SeveralAreReadAndWrittenWithCommas) {
+  const std::vector<Address> two = parse_addresses("http://a, unix:/run/b.sock");
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two[0], parse_address("http://a"));
+  EXPECT_EQ(two[1], parse_address("unix:/run/b.sock"));
+  EXPECT_EQ(parse_addresses(text_of(two)), two);
+  for (const char* const wrong : {"", ",", "http://a,", ",http://a", "http://a,,http://b",
+                                  "http://a,http://a:7580", "http://a;http://b"}) {
+    EXPECT_THROW(static_cast<void>(parse_addresses(wrong)), std::invalid_argument) << wrong;
+  }
+}
+
 class EnvironmentTest : public testing::Test {
 protected:
   void SetUp() override { clear(); }
@@ -71,7 +83,7 @@ protected:
 
 TEST_F(EnvironmentTest, WithoutAnythingItIsTheSocketOfThisMachine) {
   const ClientSettings settings = settings_from({});
-  EXPECT_EQ(settings.address.text(), "unix:/run/tributary/fabricd.sock");
+  EXPECT_EQ(text_of(settings.addresses), "unix:/run/tributary/fabricd.sock");
   EXPECT_EQ(settings.token, "");
   EXPECT_EQ(settings.certificate_authority, "");
   EXPECT_EQ(job_from(nullptr), "");
@@ -83,10 +95,18 @@ TEST_F(EnvironmentTest, NamesOfExistingToolsAreUnderstood) {
   set("FI_CXI_COLL_FABRIC_MGR_CACERT", "no");
   set("FI_CXI_COLL_JOB_ID", "cluster-17");
   const ClientSettings settings = settings_from({});
-  EXPECT_EQ(settings.address.text(), "https://fm:8443/a");
+  EXPECT_EQ(text_of(settings.addresses), "https://fm:8443/a");
   EXPECT_EQ(settings.token, "theirs");
   EXPECT_EQ(settings.certificate_authority, "off");
   EXPECT_EQ(job_from(nullptr), "cluster-17");
+}
+
+TEST_F(EnvironmentTest, SeveralManagersHaveCommasBetweenThem) {
+  set("FI_CXI_COLL_FABRIC_MGR_URL",
+      "https://a:1/fabric/collectives/multicasts,https://b:1/fabric/collectives/multicasts");
+  EXPECT_EQ(text_of(settings_from({}).addresses), "https://a:1,https://b:1");
+  set("TRIBUTARY_FABRIC_MANAGER_URL", "unix:/run/a.sock, http://b");
+  EXPECT_EQ(text_of(settings_from({}).addresses), "unix:/run/a.sock,http://b:7580");
 }
 
 TEST_F(EnvironmentTest, OursWinAndWhatTheCallerGaveWinsOverAll) {
@@ -98,12 +118,13 @@ TEST_F(EnvironmentTest, OursWinAndWhatTheCallerGaveWinsOverAll) {
   set("TRIBUTARY_FABRIC_MANAGER_CACERT", "/etc/ours.pem");
   set("TRIBUTARY_JOB_ID", "ours");
   ClientSettings settings = settings_from({});
-  EXPECT_EQ(settings.address.text(), "http://ours:1/fabric/kept") << "ours is taken as it stands";
+  EXPECT_EQ(text_of(settings.addresses), "http://ours:1/fabric/kept")
+      << "ours is taken as it stands";
   EXPECT_EQ(settings.token, "ours");
   EXPECT_EQ(settings.certificate_authority, "/etc/ours.pem");
   EXPECT_EQ(job_from(nullptr), "ours");
   settings = settings_from({.url = "unix:/x", .token = "", .certificate_authority = "yes"});
-  EXPECT_EQ(settings.address.text(), "unix:/x");
+  EXPECT_EQ(text_of(settings.addresses), "unix:/x");
   EXPECT_EQ(settings.token, "") << "given as none";
   EXPECT_EQ(settings.certificate_authority, "");
   EXPECT_EQ(job_from("given"), "given");

@@ -59,7 +59,7 @@ std::string FakeManager::url() const {
 
 ClientSettings FakeManager::settings() const {
   ClientSettings settings;
-  settings.address = parse_address(url());
+  settings.addresses = {parse_address(url())};
   return settings;
 }
 

@@ -12,7 +12,9 @@
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
+#include <initializer_list>
 
 namespace tributary::manager_client::test {
 namespace {
@@ -56,7 +58,7 @@ TEST(ManagerClient, EachMethodArrivesWithItsBodyAndToken) {
 TEST(ManagerClient, PathOfTheAddressStandsInFront) {
   FakeManager manager(echo, FakeManager::On::tcp);
   ClientSettings settings = manager.settings();
-  settings.address.path = "/proxy";
+  settings.addresses.at(0).path = "/proxy";
   EXPECT_EQ(ManagerClient(settings).get("/api").body.at("target").as_string(), "/proxy/api");
   EXPECT_FALSE(manager.requests()[0].fields.contains("authorization"));
 }
@@ -187,11 +189,146 @@ TEST(ManagerClient, WhatIsNotHttpIsGarbled) {
     boost::asio::read(client, boost::asio::dynamic_buffer(asked), end);
   });
   ClientSettings settings;
-  settings.address =
-      parse_address("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()));
+  settings.addresses = {
+      parse_address("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()))};
   EXPECT_EQ(error_of<ManagerError>([&] { ManagerClient(settings).get("/"); }).value().kind(),
             Kind::garbled);
   mail_server.get();
+}
+
+// ---- several addresses ----
+
+/// The settings of several managers.
+ClientSettings all_of(std::initializer_list<const FakeManager*> managers) {
+  ClientSettings settings;
+  for (const FakeManager* manager : managers) {
+    settings.addresses.push_back(manager->settings().addresses.at(0));
+  }
+  return settings;
+}
+FakeResponse standby_of(const std::string& leader) {
+  return {.status = 421,
+          .body = boost::json::serialize(
+              boost::json::object{{"message", "this manager is a standby"}, {"leader", leader}})};
+}
+
+TEST(SeveralManagers, OneThatIsAwayIsPassedOverAndTheNextCallBeginsWithTheOther) {
+  FakeManager away(echo);
+  FakeManager there(echo);
+  ManagerClient client(all_of({&away, &there}));
+  away.stop();
+  EXPECT_EQ(client.get("/1").body.at("target").as_string(), "/1");
+  EXPECT_EQ(client.get("/2").status, 200U);
+  EXPECT_EQ(there.connections(), 1U) << "it stays with the one that answers";
+}
+
+TEST(SeveralManagers, OneThatIsNotReadyAndAStandbyArePassedOver) {
+  FakeManager unready([](const FakeRequest&) { return FakeResponse{.status = 503}; });
+  FakeManager standby([](const FakeRequest&) { return standby_of(""); });
+  FakeManager leader(echo);
+  ManagerClient client(all_of({&unready, &standby, &leader}));
+  EXPECT_EQ(client.get("/1").status, 200U);
+  EXPECT_EQ(client.get("/2").status, 200U);
+  EXPECT_EQ(unready.requests().size(), 1U);
+  EXPECT_EQ(standby.requests().size(), 1U);
+}
+
+TEST(SeveralManagers, TheLeaderThatAStandbyNamesIsAskedNext) {
+  FakeManager leader(echo);
+  FakeManager other([](const FakeRequest&) { return standby_of(""); });
+  FakeManager standby([&](const FakeRequest&) { return standby_of(leader.url()); });
+  ManagerClient client(all_of({&standby, &other, &leader}));
+  EXPECT_EQ(client.get("/1").status, 200U);
+  EXPECT_TRUE(other.requests().empty());
+}
+
+TEST(SeveralManagers, ALeaderThatIsNamedAndGoneKeepsNobodyFromTheOneThatLeads) {
+  FakeManager gone(echo);
+  FakeManager leader(echo);
+  FakeManager standby([&](const FakeRequest&) { return standby_of(gone.url()); });
+  ManagerClient client(all_of({&standby, &leader, &gone}));
+  gone.stop();
+  EXPECT_EQ(client.get("/1").status, 200U);
+  EXPECT_EQ(leader.requests().size(), 1U);
+}
+
+TEST(SeveralManagers, ALeaderElsewhereIsNotAsked) {
+  FakeManager elsewhere(echo);
+  FakeManager standby([&](const FakeRequest&) { return standby_of(elsewhere.url()); });
+  ManagerClient client(all_of({&standby}));
+  EXPECT_EQ(client.get("/1").status, 421U) << "the caller has not named it, nor sent it a token";
+  EXPECT_TRUE(elsewhere.requests().empty());
+}
+
+TEST(SeveralManagers, WithoutALeaderTheyAreAskedUntilThereIsOne) {
+  std::atomic<int> asked = 0;
+  FakeManager first(
+      [&](const FakeRequest& request) { return ++asked < 3 ? standby_of("") : echo(request); });
+  FakeManager second([](const FakeRequest&) { return standby_of(""); });
+  ClientSettings settings = all_of({&first, &second});
+  EXPECT_EQ(ManagerClient(settings).get("/").status, 421U) << "each is asked once";
+  settings.retry_limit = 20s;
+  EXPECT_EQ(ManagerClient(settings).get("/").status, 200U);
+}
+
+TEST(SeveralManagers, TheAnswerOfTheLeaderIsGivenWhenNoneIsBetter) {
+  FakeManager leader([](const FakeRequest&) {
+    return FakeResponse{.status = 503, .body = R"({"message": "the disk is full"})"};
+  });
+  FakeManager standby([](const FakeRequest&) { return standby_of(""); });
+  EXPECT_EQ(ManagerClient(all_of({&leader, &standby})).get("/").message(), "the disk is full");
+  EXPECT_EQ(ManagerClient(all_of({&standby, &leader})).get("/").message(), "the disk is full");
+}
+
+TEST(SeveralManagers, AllThatAreAwayAreOneErrorAndOneThatIsNotTrustedIsPassedOver) {
+  const tributary::test::ScratchDirectory directory;
+  const Certificates certificates(directory);
+  FakeManager impostor(echo, FakeManager::On::tls, &certificates);
+  FakeManager there(echo);
+  FakeManager away(echo);
+  away.stop();
+  EXPECT_EQ(ManagerClient(all_of({&impostor, &there})).get("/").status, 200U);
+  EXPECT_EQ(error_of<ManagerError>([&] {
+              ManagerClient(all_of({&impostor, &away})).get("/");
+            })
+                .value()
+                .kind(),
+            Kind::unreachable)
+      << "that may pass";
+}
+
+TEST(SeveralManagers, EventsComeFromTheOneThatHasThem) {
+  FakeManager standby([](const FakeRequest&) { return standby_of(""); });
+  FakeManager leader([](const FakeRequest&) -> FakeResponse {
+    return {.stream = {"id: 8\nevent: link\ndata: {}\n\n"}};
+  });
+  FakeManager away(echo);
+  away.stop();
+  EventStream events(all_of({&away, &standby, &leader}), 7);
+  EXPECT_EQ(events.next(10s).value().number, 8U);
+  EXPECT_EQ(leader.requests().at(0).fields.at("last-event-id"), "7");
+  FakeManager refusing([](const FakeRequest&) -> FakeResponse { return {.status = 401}; });
+  EXPECT_EQ(error_of<ManagerError>([&] {
+              EventStream refused(all_of({&refusing, &leader}));
+            })
+                .value()
+                .status(),
+            401U)
+      << "another one would say the same";
+}
+
+TEST(ManagerError, IsFinalWhereAskingAgainIsInVain) {
+  const auto refused = [](unsigned status) {
+    return ManagerError(Kind::refused, "", status).is_final();
+  };
+  EXPECT_TRUE(refused(401));
+  EXPECT_TRUE(refused(409));
+  EXPECT_FALSE(refused(421));
+  EXPECT_FALSE(refused(429));
+  EXPECT_FALSE(refused(503));
+  EXPECT_FALSE(ManagerError(Kind::unreachable, "").is_final());
+  EXPECT_FALSE(ManagerError(Kind::timed_out, "").is_final());
+  EXPECT_TRUE(ManagerError(Kind::untrusted, "").is_final());
 }
 
 class TlsTest : public testing::Test {
@@ -200,7 +337,7 @@ protected:
   Kind kind_with(const std::string& authority, const std::string& host = "localhost") {
     ClientSettings settings = manager.settings();
     settings.certificate_authority = authority;
-    settings.address.host = host;
+    settings.addresses.at(0).host = host;
     return error_of<ManagerError>([&] { ManagerClient(settings).get("/"); }).value().kind();
   }
   tributary::test::ScratchDirectory directory;

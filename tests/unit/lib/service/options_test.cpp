@@ -18,7 +18,7 @@ struct Outcome {
   std::string output;
   std::string errors;
 };
-Outcome parse(std::vector<std::string> arguments) {
+Outcome parse(std::vector<std::string> arguments, const std::string& raise_epoch = {}) {
   arguments.insert(arguments.begin(), "tributary-switch");
   std::vector<char*> argv;
   for (std::string& argument : arguments) {
@@ -31,7 +31,8 @@ Outcome parse(std::vector<std::string> arguments) {
                              .config_file = default_config_file,
                              .log_level = "process.log_level",
                              .signals = "SIGTERM ends it.",
-                             .more_examples = {}};
+                             .more_examples = {},
+                             .raise_epoch = raise_epoch};
   Outcome outcome{parse_options(static_cast<int>(argv.size()), argv.data(), program), {}, {}};
   outcome.output = testing::internal::GetCapturedStdout();
   outcome.errors = testing::internal::GetCapturedStderr();
@@ -50,6 +51,16 @@ TEST(parse_options, takes_a_file_and_a_log_level) {
   EXPECT_EQ(options.config_file, "a.toml");
   EXPECT_TRUE(options.config_given);
   EXPECT_EQ(options.log_level, "debug");
+}
+
+TEST(parse_options, raises_the_epoch_of_programs_that_have_one) {
+  const Options options = parse({"--raise-epoch", "-c", "x"}, "Raise it").parsed.options;
+  EXPECT_EQ(options.action, Options::Action::raise_epoch);
+  EXPECT_EQ(options.config_file, "x");
+  EXPECT_EQ(parse({"--raise-epoch", "--check-config"}, "Raise it").parsed.exit_code,
+            exit_usage_or_config_error);
+  EXPECT_EQ(parse({"--raise-epoch"}).parsed.exit_code, exit_usage_or_config_error)
+      << "a switch has none";
 }
 
 TEST(parse_options, distinguishes_the_actions) {

@@ -54,6 +54,21 @@ TEST(fabric_command, show_paths_takes_two_hosts) {
   EXPECT_EQ(fabric_of({"show", "faults"}).what, "faults");
 }
 
+TEST(fabric_command, adopt) {
+  const FabricCommand adopt = fabric_of({"adopt", "00a1b2c3d4e5f607"});
+  EXPECT_EQ(adopt.verb, Verb::adopt);
+  EXPECT_EQ(adopt.name, "00a1b2c3d4e5f607");
+  EXPECT_THAT(refused({"adopt"}), HasSubstr("FABRIC is missing"));
+  EXPECT_EQ(fabric_of({"show", "managers"}).what, "managers");
+}
+
+TEST(fabric_command, failover) {
+  EXPECT_EQ(fabric_of({"failover"}).verb, Verb::failover);
+  EXPECT_EQ(fabric_of({"failover"}).name, "");
+  EXPECT_EQ(fabric_of({"failover", "--to", "fabric-b"}).name, "fabric-b");
+  EXPECT_THAT(refused({"failover", "--to"}), HasSubstr("--to"));
+}
+
 TEST(fabric_command, drain_and_undrain) {
   const FabricCommand plain = fabric_of({"drain", "spine3"});
   EXPECT_EQ(plain.verb, Verb::drain);

@@ -344,6 +344,26 @@ TEST_F(RunFabric, route_computes_trees_without_a_manager) {
   EXPECT_FALSE(usage_error(route).empty());
 }
 
+TEST_F(RunFabric, adopts_a_fabric) {
+  FabricCommand made = command(Verb::adopt);
+  made.name = "000000000000000b";
+  answers(R"({"fabric":"000000000000000a","epoch":6,"adopted":"000000000000000b"})");
+  EXPECT_EQ(output(made), "the manager leads fabric 000000000000000a with epoch 6; switches of "
+                          "fabric 000000000000000b are taken over as they connect\n");
+  answers(R"({"fabric":"000000000000000a","epoch":42,"adopted":"000000000000000a"})");
+  EXPECT_EQ(output(made), "the manager leads fabric 000000000000000a with epoch 42\n");
+  EXPECT_THAT(output(made, true), HasSubstr("\"epoch\":42"));
+}
+
+TEST_F(RunFabric, lets_another_manager_lead) {
+  FabricCommand made = command(Verb::failover);
+  answers(R"({"from":"a","to":"b"})", 202);
+  EXPECT_EQ(output(made), "manager a gives the lead up for b\n");
+  made.name = "b";
+  answers(R"({"from":"a","to":"b"})", 202);
+  EXPECT_THAT(output(made, true), HasSubstr("\"to\":\"b\""));
+}
+
 TEST_F(RunFabric, drains_and_says_when_it_is_safe) {
   FabricCommand made = command(Verb::drain);
   made.name = "spine 3";

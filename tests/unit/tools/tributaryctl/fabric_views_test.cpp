@@ -256,6 +256,28 @@ TEST(fabric_view, a_path_has_a_line_for_each_hop_and_says_where_it_ends) {
               testing::HasSubstr("dropped at leaf0: dest_dead\n"));
 }
 
+TEST(fabric_view, managers_have_their_role_and_what_they_met) {
+  EXPECT_EQ(fabric_view("managers", false, parse(R"({"fabric":"000000000000000a",
+      "managers":[{"name":"fm1","role":"leader","epoch":5},
+                  {"name":"fm2","role":"standby","addresses":["https://fm2:7580"]}],
+      "other_fabrics":[],"adopted_fabrics":[],"problems":[]})"),
+                        false),
+            "fabric 000000000000000a\n"
+            "NAME  ROLE     EPOCH  SUPERSEDED BY  ADDRESSES\n"
+            "fm1   leader       5\n"
+            "fm2   standby                        https://fm2:7580\n");
+  const std::string text = fabric_view("managers", false, parse(R"({"fabric":"000000000000000a",
+      "managers":[{"name":"fabric","role":"superseded","epoch":5,"superseded_by":6}],
+      "other_fabrics":[{"fabric":"000000000000000b","epoch":9,"switches":["leaf0","leaf1"]}],
+      "adopted_fabrics":[{"fabric":"000000000000000c","epoch":3}],
+      "problems":["superseded: stop it"]})"),
+                                       false);
+  EXPECT_THAT(text, testing::HasSubstr("fabric  superseded      5              6\n"));
+  EXPECT_THAT(text, testing::HasSubstr("000000000000000b      9  leaf0 leaf1\n"));
+  EXPECT_THAT(text, testing::HasSubstr("000000000000000c            3\n"));
+  EXPECT_THAT(text, testing::HasSubstr("problem: superseded: stop it\n"));
+}
+
 TEST(fabric_view, faults_have_their_times_in_milliseconds) {
   EXPECT_EQ(
       fabric_view("faults", false, parse(R"({"count":2,"faults":[

@@ -152,14 +152,16 @@ TEST(workers_view, has_the_number_of_trees_that_are_placed_there) {
 
 TEST(manager_view, has_the_channel_the_transactions_and_the_neighbours) {
   const auto result = parse(R"json([{"switch":"leaf0","address":"h:1","channel":"up",
-      "manager":"fabric","since_ms":1500,"trees_of_manager":2,"trees_of_file":1,"permissions":3,
+      "manager":"fabric","fabric":"000000000000a1b2","epoch":12,"managers_refused":1,
+      "since_ms":1500,"trees_of_manager":2,"trees_of_file":1,"permissions":3,
       "transactions":{"committed":5,"prepared_now":0,"refused":1,"aborted":0,"forgotten":0,
                       "last_refusal":"transaction 9: no"},
       "ports":[{"port":"host0","up":true,"speed_mbps":10000,"neighbour":"node7",
                 "neighbour_port":"eth1","neighbour_nid":"0x0002a"},{"port":"up0","up":false}],
       "problems":["a link"]}])json");
   const std::string text = manager_view(result, false);
-  EXPECT_THAT(text, HasSubstr("leaf0: manager h:1, up for 1.5 s, \"fabric\"\n"));
+  EXPECT_THAT(text, HasSubstr("leaf0: manager h:1, up for 1.5 s, \"fabric\"\n"
+                              "  fabric 000000000000a1b2, epoch 12; managers refused: 1\n"));
   EXPECT_THAT(text, HasSubstr("trees: 2 of the manager, 1 of the file; permissions: 3\n"));
   EXPECT_THAT(text, HasSubstr("transactions: 5 committed, 0 prepared now, 1 refused"));
   EXPECT_THAT(text, HasSubstr("refused last: transaction 9: no\n"));

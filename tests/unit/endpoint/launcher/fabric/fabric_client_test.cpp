@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <stdexcept>
 #include <string>
 
@@ -99,6 +101,31 @@ TEST(FabricClient, GetsAllWithOneRequestAndGivesItBack) {
   client.release();
   EXPECT_EQ(manager.requests().back().method, "DELETE");
   EXPECT_EQ(manager.requests().size(), 2U) << "it is deleted once";
+}
+
+TEST(FabricClient, AsksAgainForAsLongAsItIsToldWhileTheManagerIsAway) {
+  FakeManager manager(fabric_of_two);
+  FabricClient client({.manager = manager.settings(), .new_job = "new"});
+  manager.stop();
+  EXPECT_THROW((void)client.allocate(two_nodes()), ManagerError) << "it asks once";
+  auto allocated = std::async(
+      std::launch::async, [&] { return client.allocate(two_nodes(), std::chrono::seconds(20)); });
+  EXPECT_EQ(allocated.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  manager.start();
+  EXPECT_EQ(allocated.get().job, "new");
+}
+
+TEST(FabricClient, AnAllocationNamesAllAddressesOfTheManagerToRanks) {
+  FakeManager standby([](const FakeRequest&) {
+    return FakeResponse{.status = 421, .body = R"({"message": "this manager is a standby"})"};
+  });
+  FakeManager leader(fabric_of_two);
+  manager_client::ClientSettings settings = standby.settings();
+  settings.addresses.push_back(leader.settings().addresses.at(0));
+  FabricClient client({.manager = settings, .new_job = "new"});
+  const Allocation allocation = client.allocate(two_nodes());
+  EXPECT_EQ(find(allocation, "TRIBUTARY_FABRIC_MANAGER_URL")->text(),
+            standby.url() + "," + leader.url());
 }
 
 TEST(FabricClient, AnAnswerThatIsNoAllocationIsNamedAndGivenBack) {

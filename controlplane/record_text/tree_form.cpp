@@ -1,12 +1,12 @@
-#include "controlplane/store/tree_form.hpp"
+#include "controlplane/record_text/tree_form.hpp"
 
 #include <boost/json.hpp>
 
-namespace tributary::store {
+namespace tributary::record_text {
 
 namespace json = boost::json;
 
-std::string encode(const records::TreeForm& form) {
+json::value json_of(const records::TreeForm& form) {
   json::array links;
   links.reserve(form.links.size());
   for (const auto& link : form.links) {
@@ -21,17 +21,16 @@ std::string encode(const records::TreeForm& form) {
                      {"wait_count", part.wait_count},
                      {"depth", part.depth}});
   }
-  return json::serialize(json::object{{"root_switch", form.root_switch},
-                                      {"height", form.height},
-                                      {"links", std::move(links)},
-                                      {"parts", std::move(parts)}});
+  return json::object{{"root_switch", form.root_switch},
+                      {"height", form.height},
+                      {"links", std::move(links)},
+                      {"parts", std::move(parts)}};
 }
 
-records::TreeForm decode_tree_form(std::string_view text) {
+records::TreeForm tree_form_of(const json::value& document) {
   const auto string = [](const json::value& v) { return json::value_to<std::string>(v); };
   const auto port = [](const json::value& v) { return v.to_number<std::uint16_t>(); };
 
-  const json::value document = json::parse({text.data(), text.size()});
   records::TreeForm form;
   form.root_switch = string(document.at("root_switch"));
   form.height = document.at("height").to_number<std::uint32_t>();
@@ -54,4 +53,10 @@ records::TreeForm decode_tree_form(std::string_view text) {
   return form;
 }
 
-} // namespace tributary::store
+std::string encode(const records::TreeForm& form) { return json::serialize(json_of(form)); }
+
+records::TreeForm decode_tree_form(std::string_view text) {
+  return tree_form_of(json::parse({text.data(), text.size()}));
+}
+
+} // namespace tributary::record_text

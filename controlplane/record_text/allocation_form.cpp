@@ -1,29 +1,28 @@
-#include "controlplane/store/allocation_form.hpp"
+#include "controlplane/record_text/allocation_form.hpp"
 
 #include <boost/json.hpp>
 
 #include <optional>
 
-namespace tributary::store {
+namespace tributary::record_text {
 
 namespace json = boost::json;
 
-std::string encode(const records::Allocation& allocation) {
+json::value json_of(const records::Allocation& allocation) {
   json::array nodes;
   nodes.reserve(allocation.nodes.size());
   for (const records::Allocation::Node& node : allocation.nodes) {
     nodes.push_back({node.name, node.nid ? json::value(node.nid->value) : json::value(nullptr),
                      node.sets_up_port});
   }
-  return json::serialize(json::object{{"cookie", allocation.cookie},
-                                      {"nodes", std::move(nodes)},
-                                      {"has_made_job", allocation.has_made_job},
-                                      {"lease_ms", allocation.lease_ms},
-                                      {"restarts_unheard", allocation.restarts_unheard}});
+  return json::object{{"cookie", allocation.cookie},
+                      {"nodes", std::move(nodes)},
+                      {"has_made_job", allocation.has_made_job},
+                      {"lease_ms", allocation.lease_ms},
+                      {"restarts_unheard", allocation.restarts_unheard}};
 }
 
-records::Allocation decode_allocation(std::string_view text) {
-  const json::value document = json::parse({text.data(), text.size()});
+records::Allocation allocation_of(const json::value& document) {
   records::Allocation allocation;
   allocation.cookie = json::value_to<std::string>(document.at("cookie"));
   for (const json::value& each : document.at("nodes").as_array()) {
@@ -39,4 +38,12 @@ records::Allocation decode_allocation(std::string_view text) {
   return allocation;
 }
 
-} // namespace tributary::store
+std::string encode(const records::Allocation& allocation) {
+  return json::serialize(json_of(allocation));
+}
+
+records::Allocation decode_allocation(std::string_view text) {
+  return allocation_of(json::parse({text.data(), text.size()}));
+}
+
+} // namespace tributary::record_text

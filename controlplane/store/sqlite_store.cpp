@@ -1,12 +1,14 @@
-#include "controlplane/store/store.hpp"
+#include "controlplane/store/sqlite_store.hpp"
 
+#include "controlplane/record_text/allocation_form.hpp"
+#include "controlplane/record_text/record_text.hpp"
+#include "controlplane/record_text/tree_form.hpp"
 #include "controlplane/records/soundness.hpp"
-#include "controlplane/store/allocation_form.hpp"
 #include "controlplane/store/lock_file.hpp"
 #include "controlplane/store/schema.hpp"
 #include "controlplane/store/sqlite.hpp"
-#include "controlplane/store/tree_form.hpp"
 #include "lib/net/file_descriptor.hpp"
+#include "tributary/leader.hpp"
 
 #include <fmt/format.h>
 
@@ -44,6 +46,9 @@ const std::filesystem::path& prepared(const std::filesystem::path& file) {
   }
   return file;
 }
+
+/// Before a fabric in the keys of `meta`.
+const std::string adopted_prefix = "adopted ";
 
 std::optional<std::uint16_t> value_of(const std::optional<Vni>& vni) {
   return vni ? std::optional(vni->value) : std::nullopt;
@@ -106,6 +111,8 @@ public:
         rdma_setting_(db.prepare("INSERT OR REPLACE INTO rdma_settings VALUES (?, ?, ?)")),
         rdma_quarantine_(db.prepare("INSERT OR REPLACE INTO rdma_quarantines VALUES (?, ?)")),
         vni_release_(db.prepare("INSERT OR REPLACE INTO vni_releases VALUES (?, ?, ?)")),
+        epoch_(db.prepare("UPDATE meta SET value = max(value, ?) WHERE key = 'epoch'")),
+        meta_(db.prepare("INSERT OR REPLACE INTO meta VALUES (?, ?)")),
         erase_rdma_setting_(db.prepare("DELETE FROM rdma_settings WHERE vni = ? AND field = ?")),
         erase_rdma_quarantine_(
             db.prepare("DELETE FROM rdma_quarantines WHERE vni = ? AND nid = ?")),
@@ -122,7 +129,8 @@ public:
   void operator()(const records::JobRecord& j) {
     const auto hosts = text_of(j.hosts);
     const auto vnis = text_of(j.vnis);
-    const auto allocation = j.allocation ? std::optional(encode(*j.allocation)) : std::nullopt;
+    const auto allocation =
+        j.allocation ? std::optional(record_text::encode(*j.allocation)) : std::nullopt;
     job_.run(j.id, j.multicast_limit, j.token, value_of(j.vni), j.deleting, hosts, vnis,
              allocation);
   }
@@ -138,7 +146,7 @@ public:
                 m.takes.payload);
   }
   void operator()(const records::TreeRecord& t) {
-    const std::string form = encode(t.form);
+    const std::string form = record_text::encode(t.form);
     tree_.run(t.number.value, t.group.value, t.index, form);
   }
   void operator()(const records::AddressRecord& a) { address_.run(a.space, a.next); }
@@ -166,6 +174,13 @@ public:
   }
   void operator()(const records::VniReleaseRecord& r) {
     vni_release_.run(r.vni.value, r.number, r.in_quarantine);
+  }
+  void operator()(const records::LeadRecord& l) {
+    epoch_.run(l.epoch);
+    meta_.run(std::string_view("superseded_by"), l.superseded_by);
+  }
+  void operator()(const records::AdoptionRecord& a) {
+    meta_.run(adopted_prefix + fabric_text(a.fabric), a.epoch);
   }
   void operator()(const records::EraseDrain& e) { erase_drain_.run(e.at); }
   void operator()(const records::EraseJob& e) { erase_job_.run(e.id); }
@@ -195,6 +210,8 @@ private:
   Statement rdma_setting_;
   Statement rdma_quarantine_;
   Statement vni_release_;
+  Statement epoch_;
+  Statement meta_;
   Statement erase_rdma_setting_;
   Statement erase_rdma_quarantine_;
   Statement erase_job_;
@@ -253,6 +270,24 @@ void read_rows(Database& db, std::string_view what, const char* sql,
   }
 }
 
+void read_meta(Database& db, records::Snapshot& all) {
+  read_rows(db, "key", "SELECT key, value FROM meta ORDER BY 1", all.set_aside,
+            [&](const Statement& row) {
+              const std::string_view key = row.text(0);
+              if (key == "fabric") {
+                all.fabric = static_cast<std::uint64_t>(row.integer(1));
+              } else if (key == "superseded_by") {
+                all.superseded_by = number_at<std::uint32_t>(row, 1);
+              } else if (key.starts_with(adopted_prefix)) {
+                const auto fabric = parse_fabric(key.substr(adopted_prefix.size()));
+                if (!fabric) {
+                  throw std::invalid_argument("it names no fabric");
+                }
+                all.adoptions.push_back({*fabric, number_at<std::uint32_t>(row, 1)});
+              }
+            });
+}
+
 void read_topology(Database& db, records::Snapshot& all) {
   const auto port_at = [](const Statement& row, int column) {
     return records::NumberedPort{number_at<std::uint32_t>(row, column),
@@ -288,7 +323,7 @@ std::optional<records::Allocation> allocation_at(const Statement& row, int colum
     return std::nullopt;
   }
   try {
-    return decode_allocation(row.text(column));
+    return record_text::decode_allocation(row.text(column));
   } catch (const std::exception& wrong) {
     damaged.push_back(fmt::format("allocation of job {}: {}", row.text(0), wrong.what()));
     return std::nullopt;
@@ -300,6 +335,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
   records::Snapshot all;
   all.epoch = epoch;
   std::vector<std::string>& damaged = all.set_aside;
+  read_meta(db, all);
   read_rows(db, "job",
             "SELECT id, multicast_limit, token, vni, deleting, hosts, vnis, allocation FROM jobs "
             "ORDER BY 1",
@@ -357,7 +393,7 @@ records::Snapshot read_all(Database& db, std::uint64_t epoch) {
               all.trees.push_back({TreeNumber{number_at<std::uint16_t>(row, 0)},
                                    records::GroupId{number_at<std::uint64_t>(row, 1)},
                                    number_at<std::uint32_t>(row, 2),
-                                   decode_tree_form(row.text(3))});
+                                   record_text::decode_tree_form(row.text(3))});
             });
   read_rows(db, "address", "SELECT space, next FROM addresses ORDER BY 1", damaged,
             [&](const Statement& row) {
@@ -451,7 +487,7 @@ void erase_all_but(Database& db, const records::Snapshot& kept) {
 
 } // namespace
 
-struct Store::Open {
+struct SqliteStore::Open {
   explicit Open(const std::filesystem::path& path)
       : file(path), lock(path.string() + ".lock"), held(prepared(path)) {}
 
@@ -474,9 +510,10 @@ struct Store::Open {
   bool epoch_is_stored = true;
   std::string failure;
   std::optional<Writer> writer;
+  std::optional<SoleLeadership> leadership;
 };
 
-void Store::Open::expect_in_place() {
+void SqliteStore::Open::expect_in_place() {
   const std::string log_file = file.string() + "-wal";
   const auto found = identity_of(log_file);
   log = log ? log : found;
@@ -490,7 +527,7 @@ void Store::Open::expect_in_place() {
   }
 }
 
-void Store::Open::with_room(const StoreOptions& options) {
+void SqliteStore::Open::with_room(const StoreOptions& options) {
   Database& db = database.emplace(file);
   db.execute("PRAGMA busy_timeout = 5000");
   check_format(db, file);
@@ -504,11 +541,11 @@ void Store::Open::with_room(const StoreOptions& options) {
     db.execute(fmt::format("PRAGMA max_page_count = {}", pages));
   }
   Transaction transaction(db);
-  epoch = count_start(db);
+  epoch = count_start(db, options.epochs);
   transaction.commit();
 }
 
-void Store::Open::without_room() {
+void SqliteStore::Open::without_room() {
   Database& db = database.emplace(file);
   db.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL;"
              "PRAGMA journal_size_limit = 67108864");
@@ -517,7 +554,7 @@ void Store::Open::without_room() {
   epoch_is_stored = false;
 }
 
-Store::Store(const std::filesystem::path& file, const StoreOptions& options)
+SqliteStore::SqliteStore(const std::filesystem::path& file, const StoreOptions& options)
     : open_(std::make_unique<Open>(file)) {
   try {
     open_->with_room(options);
@@ -529,18 +566,19 @@ Store::Store(const std::filesystem::path& file, const StoreOptions& options)
     open_->without_room();
   }
   open_->writer.emplace(*open_->database);
+  open_->leadership.emplace(open_->epoch);
 }
 
-Store::~Store() = default;
-Store::Store(Store&&) noexcept = default;
-Store& Store::operator=(Store&&) noexcept = default;
+SqliteStore::~SqliteStore() = default;
+SqliteStore::SqliteStore(SqliteStore&&) noexcept = default;
+SqliteStore& SqliteStore::operator=(SqliteStore&&) noexcept = default;
 
-std::uint64_t Store::epoch() const { return open_->epoch; }
-const std::string& Store::failure() const { return open_->failure; }
+std::uint64_t SqliteStore::epoch() const { return open_->epoch; }
+const std::string& SqliteStore::failure() const { return open_->failure; }
 
-records::Snapshot Store::load() { return read_all(*open_->database, open_->epoch); }
+records::Snapshot SqliteStore::load() { return read_all(*open_->database, open_->epoch); }
 
-records::Snapshot Store::load_sound() {
+records::Snapshot SqliteStore::load_sound() {
   Database& db = *open_->database;
   records::Snapshot all = load();
   for (std::string& taken : records::take_out_unsound(all)) {
@@ -563,7 +601,7 @@ records::Snapshot Store::load_sound() {
   return all;
 }
 
-void Store::apply(std::span<const records::Change> changes) {
+void SqliteStore::apply(std::span<const records::Change> changes) {
   if (changes.empty()) {
     return;
   }
@@ -580,6 +618,59 @@ void Store::apply(std::span<const records::Change> changes) {
   open_->failure.clear();
 }
 
-void Store::expect_in_place() { open_->expect_in_place(); }
+void SqliteStore::expect_in_place() { open_->expect_in_place(); }
+Leadership& SqliteStore::leadership() { return *open_->leadership; }
+
+records::Snapshot read_store(const std::filesystem::path& file) {
+  if (!identity_of(file)) {
+    throw StoreError(Kind::failed, fmt::format("{} does not exist", file.string()));
+  }
+  Database db(file);
+  db.execute("PRAGMA busy_timeout = 5000");
+  check_format(db, file);
+  db.execute("BEGIN"); // one state of all tables, and no lock that a manager would wait for
+  const std::uint64_t next = next_epoch(db, file);
+  records::Snapshot all = read_all(db, next - 1);
+  db.roll_back();
+  return all;
+}
+
+void make_store(const std::filesystem::path& file, const records::Snapshot& all) {
+  if (identity_of(file)) {
+    throw StoreError(Kind::failed,
+                     fmt::format("{} exists; stop its manager and move it away, with the files "
+                                 "beside it",
+                                 file.string()));
+  }
+  const std::filesystem::path part = file.string() + ".import";
+  std::error_code ignored;
+  for (const char* const end : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(part.string() + end, ignored); // of an import that did not end
+  }
+  {
+    SqliteStore store(part);
+    if (!store.failure().empty()) {
+      throw StoreError(Kind::no_room, store.failure());
+    }
+    store.apply(record_text::changes_of(all));
+  }
+  {
+    Database db(part);
+    Transaction transaction(db);
+    db.execute(fmt::format("UPDATE meta SET value = {} WHERE key = 'epoch'", all.epoch));
+    if (all.fabric != 0) {
+      db.execute(fmt::format("UPDATE meta SET value = {} WHERE key = 'fabric'",
+                             static_cast<std::int64_t>(all.fabric)));
+    }
+    transaction.commit();
+  }
+  std::filesystem::remove(part.string() + ".lock", ignored);
+  std::error_code error;
+  std::filesystem::rename(part, file, error);
+  if (error) {
+    throw StoreError(Kind::failed, fmt::format("{} cannot be renamed to {}: {}", part.string(),
+                                               file.string(), error.message()));
+  }
+}
 
 } // namespace tributary::store

@@ -1,0 +1,287 @@
+"""Managers that share an etcd, with a real cluster of three: the leader is killed, stopped, cut off and
+changed, etcd loses members, its majority and its space. Switches have a list of the managers; for
+requests of the tests a link leads to the socket of the manager that leads, as an address would that
+moves with it."""
+
+import json
+import signal
+import subprocess
+import time
+
+from test_fabric_manager import JOB, Fabric
+from tributary.cases import Skip
+from tributary.manager import _UnixConnection
+from tributary.network import shell, wait_until
+from tributary.site import Cluster, Site, etcd_binary, text
+from tributary.switch import Config
+
+JOBS = "/fabric/collectives/jobs"
+
+
+class Shared(Fabric):
+    """Members act through HTTP: no host runs."""
+
+    def __init__(self, lab, names=("a", "b"), members=3, quota=None, **sections):
+        lab.need(lab.binaries.fabricd)
+        if not etcd_binary():
+            raise Skip("etcd is not installed: scripts/setup")
+        shell("ip link set lo up")
+        self.cluster = Cluster(lab.place, members, quota)
+        lab.start_manager = lambda **tables: self._site(lab, names, **tables)
+        further = [f"unix:{lab.place}/{name}-switches.sock" for name in names[1:]]
+        super().__init__(lab, guards=True, also=further, **sections)
+        self.site = self.manager
+
+    def _site(self, lab, names, **sections):
+        site = Site(lab.binaries, lab.place, self.cluster, names, **sections)
+        lab.managers.append(site)
+        return site
+
+    def join(self, group, wait=60_000, hosts=(0, 2)):
+        for rank, host in enumerate(hosts):
+            answer = self.site.request(
+                "POST", f"/api/v1/groups/{group}/members?wait={wait if rank + 1 == len(hosts) else 0}",
+                {"rank": rank, "size": len(hosts), "mac": f"0:00:{host + 1:02x}", "job": JOB},
+            )  # fmt: skip
+        return answer
+
+    def join_until_it_works(self, group):
+        def ready():
+            try:
+                self.site.follow()
+                return self.join(group)[0] == 200
+            except OSError:
+                return False
+
+        wait_until(ready, f"group {group} is ready", 60)
+
+    def trees(self):
+        return {g["name"]: g["trees"] for g in self.site.list("groups")}
+
+
+def test_groups_outlive_a_leader_that_is_killed_and_new_ones_form(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    for n in range(5):
+        assert fabric.join(f"before{n}")[0] == 200
+    before, epoch = fabric.trees(), site.epoch()
+    site.signal("a", signal.SIGKILL)
+    begin = time.monotonic()
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    print(f"{time.monotonic() - begin:.2f} s from kill -9 to a new group that is ready")
+    after = fabric.trees()
+    assert {name: after[name] for name in before} == before, "a group has lost its tree, or has another"
+    assert site.epoch() == epoch + 1
+    assert len({tree for trees in after.values() for tree in map(str, trees)}) == len(after)
+    site.children["a"].wait()
+    site.begin("a")
+    wait_until(lambda: site.log_of("a").count("standby: manager b leads"), "the old leader follows", 60)
+
+
+def replaced_without_its_lease(lab, sign):
+    fabric = Shared(lab, store={"lease_ms": 60_000})
+    site = fabric.site
+    assert fabric.join("before")[0] == 200
+    begin = time.monotonic()
+    site.signal("a", sign)
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    took = time.monotonic() - begin
+    print(f"{took:.2f} s from {sign.name} to a new group that is ready")
+    assert took < 30, "it waited for the lease"
+    assert "does not answer any more: its lease is ended" in site.log_of("b")
+    assert "before" in fabric.trees()
+
+
+def test_a_leader_that_is_dead_is_replaced_long_before_its_lease_ends(lab):
+    replaced_without_its_lease(lab, signal.SIGKILL)
+
+
+def test_a_leader_that_is_silent_is_replaced_long_before_its_lease_ends(lab):
+    replaced_without_its_lease(lab, signal.SIGSTOP)
+
+
+def test_a_standby_sends_clients_and_switches_to_the_leader(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    wait_until(lambda: site.socket_of("b").exists(), "the standby listens", 60)
+    status, body = site.ask("b", "/api/v1/groups")
+    assert (status, body["leader"]) == (421, site.address_of("a")), body
+    assert '"b", stands by; "a" leads' in body["message"]
+    assert site.ask("b", "/leader")[0] == 421 and site.ask("a", "/leader")[0] == 200
+    assert site.ask("b", "/readyz")[0] == 503
+    done = lab.run(lab.binaries.ctl, "fabric", "--manager", site.addresses(), "show", "managers", "--json")
+    assert done[0] == 0, done
+    shown = {one["name"]: one["role"] for one in json.loads(done[1])["managers"]}
+    assert shown == {"a": "leader", "b": "standby"}
+    fabric.finish(fabric.start_hosts("through", 20, manager=site.addresses()))
+    # A switch that asks the standby first.
+    config = Config(lab.place / "lone.sock", {"address": [site.switches_of("b"), site.switches_of("a")]})
+    config.switch("lone").port("p", kind="null")
+    lab.start(config, name="lone")
+    wait_until(lambda: any(s["name"] == "lone" for s in site.list("switches")), "the leader has the switch", 30)
+
+
+def test_the_operator_changes_the_leader_and_no_request_is_lost(lab):
+    fabric = Shared(lab)
+    site, epoch = fabric.site, fabric.site.epoch()
+    assert fabric.join("lasting")[0] == 200
+    trees = fabric.trees()
+    assert site.request("POST", "/api/v1/failovers", {"to": "c"})[0] == 404
+
+    def fail_over(*words):
+        return lab.run(lab.binaries.ctl, "fabric", "--manager", site.addresses(), "failover", *words)
+
+    for number, (old, new, words) in enumerate((("a", "b", ("--to", "b")), ("b", "a", ()))):
+        wait_until(lambda new=new: new in {one["name"] for one in site.get("/api/v1/managers")[1]["managers"]},
+                   "it stands by", 60)
+        joins = fabric.start_hosts(f"group{number}", 20, manager=site.addresses())
+        code, said, errors = fail_over(*words)
+        assert code == 0 and f"manager {old} gives the lead up for {new}" in said, said + errors
+        wait_until(lambda new=new: site.leader() == new, f"{new} leads", 60)
+        site.wait_for_answers()
+        fabric.finish(joins)
+        wait_until(lambda old=old, new=new: f"standby: manager {new} leads" in site.log_of(old), "the other follows", 60)
+        assert fabric.trees()["lasting"] == trees["lasting"]
+    assert site.epoch() == epoch + 2
+
+
+def test_a_leader_that_ends_hands_over_at_once(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("lasting")[0] == 200
+    begin = time.monotonic()
+    site.signal("a", signal.SIGTERM)
+    assert site.children["a"].wait(60) == 0
+    wait_until(lambda: site.leader() == "b", "the other leads", 60)
+    took = time.monotonic() - begin
+    assert took < 1.9, f"{took:.2f} s: it waited for the lease"
+    site.wait_for("b")
+    fabric.join_until_it_works("lasting")
+
+
+def test_a_leader_that_goes_on_after_a_pause_answers_no_request_that_was_queued(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("demo")[0] == 200
+    old = _UnixConnection(site.socket_of("a"))
+    old.request("GET", "/healthz")
+    assert old.getresponse().read() is not None
+    site.signal("a", signal.SIGSTOP)
+    # In the socket of the old leader, which is not there for it.
+    body = json.dumps({"rank": 0, "size": 2, "mac": "0:00:01", "job": JOB})
+    old.request("POST", "/api/v1/groups/demo/members?wait=0", body, {"Content-Type": "application/json"})
+    site.wait_for("b")
+    assert site.request("DELETE", f"/api/v1/groups/{JOB}/demo")[0] == 202
+    site.signal("a", signal.SIGCONT)
+    try:
+        status = old.getresponse().status
+    except OSError:
+        status = None  # it closed the connection
+    assert status != 200, "it answered for a group that the new leader has deleted"
+    wait_until(lambda: "follows as a standby again" in site.log_of("a"), "the old leader follows", 60)
+    assert site.leader() == "b"
+
+
+def test_a_leader_that_is_cut_off_is_suspended_and_another_takes_over(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("demo")[0] == 200
+    connection = _UnixConnection(site.socket_of("a"))
+    site.cut_off("a")
+    wait_until(lambda: "suspended: etcd has not answered" in site.log_of("a"), "it is suspended", 30)
+    connection.request("GET", f"/api/v1/groups/{JOB}/demo")
+    assert connection.getresponse().status == 503
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    site.join_again()
+    wait_until(lambda: "follows as a standby again" in site.log_of("a"), "the old leader follows", 60)
+    assert "demo" in fabric.trees()
+
+
+def test_without_a_majority_of_etcd_views_are_answered_and_nothing_else(lab):
+    fabric = Shared(lab)
+    site, cluster = fabric.site, fabric.cluster
+    assert fabric.join("demo")[0] == 200
+    epoch = site.epoch()
+    cluster.kill(0)
+    fabric.join_until_it_works("with_two_members")
+    assert site.leader() == "a" and site.epoch() == epoch, "one member of etcd is no reason for a takeover"
+    cluster.kill(1)
+    wait_until(lambda: site.get("/readyz")[0] == 503, "it is suspended", 60)
+    assert site.get("/api/v1/groups")[0] == 200
+    assert site.request("POST", JOBS, {"jobID": "lost"})[0] == 503
+    assert "tributary_manager_suspended 1" in site.get("/metrics")[1]
+    cluster.start(0)
+    cluster.start(1)
+    wait_until(cluster.has_leader, "etcd has a majority", 60)
+    fabric.join_until_it_works("again")
+    assert "demo" in fabric.trees() and site.epoch() <= epoch + 1
+
+
+def test_an_etcd_without_space_refuses_changes_until_it_has_some(lab):
+    fabric = Shared(lab, names=("a",), members=1, quota=16 * 1024 * 1024)
+    site, cluster = fabric.site, fabric.cluster
+    assert fabric.join("demo")[0] == 200
+    number = 0
+    try:
+        while number < 1000:
+            cluster.call("kv/put", {"key": text(f"/filler/{number}"), "value": text("x" * 500_000)})
+            number += 1
+    except OSError:
+        pass  # mvcc: database space exceeded
+    wait_until(lambda: site.request("POST", JOBS, {"jobID": f"lost{time.monotonic()}"})[0] == 503, "it has no space", 30)
+    assert "database space exceeded" in site.get("/readyz")[1]["message"]
+    assert site.get(f"/api/v1/groups/{JOB}/demo")[0] == 200, "what is only read is confirmed all the same"
+    revision = cluster.call("kv/deleterange", {"key": text("/filler/"), "range_end": text("/filler0")})["header"]["revision"]
+    cluster.call("kv/compaction", {"revision": revision})
+    cluster.call("maintenance/defragment", {})
+    cluster.call("maintenance/alarm", {"action": "DEACTIVATE", "alarm": "NOSPACE"})
+    wait_until(lambda: site.get("/readyz")[0] == 200, "there is space again", 60)
+    assert site.request("POST", JOBS, {"jobID": "kept"})[0] == 201
+
+
+def test_two_managers_of_one_name_are_not_possible(lab):
+    fabric = Shared(lab, names=("a",))
+    site = fabric.site
+    # It runs on another machine, so to speak: its address for other managers is free there.
+    config = lab.file("second.toml", site.file_of("a").read_text().replace(":17582", ":17599"))
+    second = subprocess.run(
+        [str(lab.binaries.fabricd), "--config", str(config)],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=60,
+    )
+    assert second.returncode == 1
+    assert f"another manager named a runs, at {site.address_of('a')}" in second.stderr, second.stderr
+    assert fabric.join("demo")[0] == 200
+
+
+def test_records_move_from_etcd_to_a_file_and_back(lab):
+    fabric = Shared(lab, names=("a",))
+    site = fabric.site
+    assert fabric.join("demo")[0] == 200
+    exported = lab.file("fabric.export")
+
+    def store(*words):
+        return lab.run(lab.binaries.ctl, "store", *words)
+
+    code, _, errors = store("export", "--config", site.file_of("a"), "--output", exported)
+    assert code == 0, errors
+    assert exported.stat().st_mode & 0o077 == 0, "it holds tokens"
+    code, _, errors = store("import", "--config", site.file_of("a"), "--replace", exported)
+    assert code == 1 and "manager a leads" in errors, errors
+    assert site.end() == 0
+    one = lab.file("file.toml", f'[store]\nfile = "{lab.place}/moved.db"\n')
+    code, said, errors = store("import", "--config", one, exported)
+    assert code == 0 and "1 group" in said, said + errors
+    code, again, errors = store("export", "--config", one)
+    assert code == 0, errors
+    assert again.splitlines()[1:] == exported.read_text().splitlines()[1:]
+    code, _, errors = store("import", "--config", site.file_of("a"), exported)
+    assert code == 1 and "--replace" in errors, errors
+    epoch = site.epoch()
+    code, _, errors = store("import", "--config", site.file_of("a"), "--replace", exported)
+    assert code == 0, errors
+    site.begin("a")
+    site.wait_for("a")
+    assert "demo" in fabric.trees() and site.epoch() == epoch + 1
