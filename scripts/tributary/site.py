@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import time
 import urllib.request
@@ -39,9 +40,16 @@ def etcd_binary():
 
 
 class Cluster:
-    def __init__(self, place, members=3, quota=None):
+    """`tls`: the files "ca", "certificate" and "key", by these names: of the members, and of their clients, who
+    must show one. `token` is that of the user who asks, once etcd has users."""
+
+    def __init__(self, place, members=3, quota=None, tls=None):
         self.place, self.binary, self.quota = Path(place), etcd_binary(), quota
         self.children = [None] * members
+        self.tls, self.context, self.token = tls, None, None
+        if tls:
+            self.context = ssl.create_default_context(cafile=tls["ca"])
+            self.context.load_cert_chain(tls["certificate"], tls["key"])
         try:
             for number in range(members):
                 self.start(number)
@@ -54,11 +62,14 @@ class Cluster:
         return 12379 + 10 * number
 
     def urls(self, host="127.0.0.1"):
-        return [f"http://{host}:{self.port(n)}" for n in range(len(self.children))]
+        return [f"{self.scheme()}://{host}:{self.port(n)}" for n in range(len(self.children))]
+
+    def scheme(self):
+        return "https" if self.tls else "http"
 
     def start(self, number):
         peers = [f"http://127.0.0.1:{self.port(n) + 1}" for n in range(len(self.children))]
-        clients = ",".join(f"http://127.0.0.{n}:{self.port(number)}" for n in range(1, 2 + MOST_MANAGERS))
+        clients = ",".join(f"{self.scheme()}://127.0.0.{n}:{self.port(number)}" for n in range(1, 2 + MOST_MANAGERS))
         place = self.place / f"etcd{number}"
         place.mkdir(mode=0o700, exist_ok=True)
         with (self.place / f"etcd{number}.log").open("ab") as log:
@@ -68,7 +79,9 @@ class Cluster:
                  "--listen-peer-urls", peers[number], "--initial-advertise-peer-urls", peers[number],
                  "--initial-cluster", ",".join(f"m{n}={peer}" for n, peer in enumerate(peers)),
                  "--heartbeat-interval", "100", "--election-timeout", "1000",
-                 *(["--quota-backend-bytes", str(self.quota)] if self.quota else [])],
+                 *(["--quota-backend-bytes", str(self.quota)] if self.quota else []),
+                 *(["--client-cert-auth", "--trusted-ca-file", str(self.tls["ca"]), "--cert-file",
+                    str(self.tls["certificate"]), "--key-file", str(self.tls["key"])] if self.tls else [])],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 env={**os.environ, "ETCD_UNSUPPORTED_ARCH": os.uname().machine.replace("aarch64", "arm64")},
             )  # fmt: skip
@@ -78,10 +91,17 @@ class Cluster:
         self.children[number].wait()
         self.children[number] = None
 
+    def signal(self, what):
+        """All members."""
+        for child in filter(None, self.children):
+            child.send_signal(what)
+
     def call(self, path, body, number=None):
         url = self.urls()[next(n for n, c in enumerate(self.children) if c) if number is None else number]
         request = urllib.request.Request(f"{url}/v3/{path}", json.dumps(body).encode(), method="POST")
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        if self.token:
+            request.add_header("Authorization", self.token)
+        with urllib.request.urlopen(request, timeout=10, context=self.context) as answer:
             return json.loads(answer.read())
 
     def has_leader(self):
@@ -181,11 +201,12 @@ class Site(Manager):
     def log_text(self):
         return "".join(f"--- {name}\n{self.log_of(name)}" for name in self.children)
 
-    def begin(self, name):
+    def begin(self, name, entering=None):
+        """`entering` is called in the child before the program begins."""
         with (self.place / f"{name}.log").open("ab") as log:
             self.children[name] = subprocess.Popen(
                 [str(self.binaries.fabricd), "--config", str(self.file_of(name))],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, preexec_fn=entering,
             )  # fmt: skip
 
     def leader(self):

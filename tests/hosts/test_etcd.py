@@ -3,30 +3,42 @@ changed, etcd loses members, its majority and its space. Switches have a list of
 requests of the tests a link leads to the socket of the manager that leads, as an address would that
 moves with it."""
 
+import contextlib
+import ctypes
 import json
+import os
 import signal
+import ssl
 import subprocess
+import threading
 import time
+import urllib.error
+from http.client import HTTPException
 
 from test_fabric_manager import JOB, Fabric
 from tributary.cases import Skip
 from tributary.manager import _UnixConnection
 from tributary.network import shell, wait_until
-from tributary.site import Cluster, Site, etcd_binary, text
+from tributary.site import FIRST_PEER_PORT, PREFIX, Cluster, Site, etcd_binary, text
 from tributary.switch import Config
 
 JOBS = "/fabric/collectives/jobs"
+CLONE_NEWTIME = 0x80
+
+
+def cluster_of(lab, *arguments, **named):
+    if not etcd_binary():
+        raise Skip("etcd is not installed: scripts/setup")
+    shell("ip link set lo up")
+    return Cluster(lab.place, *arguments, **named)
 
 
 class Shared(Fabric):
     """Members act through HTTP: no host runs."""
 
-    def __init__(self, lab, names=("a", "b"), members=3, quota=None, **sections):
+    def __init__(self, lab, names=("a", "b"), members=3, quota=None, cluster=None, **sections):
         lab.need(lab.binaries.fabricd)
-        if not etcd_binary():
-            raise Skip("etcd is not installed: scripts/setup")
-        shell("ip link set lo up")
-        self.cluster = Cluster(lab.place, members, quota)
+        self.cluster = cluster or cluster_of(lab, members, quota)
         lab.start_manager = lambda **tables: self._site(lab, names, **tables)
         further = [f"unix:{lab.place}/{name}-switches.sock" for name in names[1:]]
         super().__init__(lab, guards=True, also=further, **sections)
@@ -285,3 +297,249 @@ def test_records_move_from_etcd_to_a_file_and_back(lab):
     site.begin("a")
     site.wait_for("a")
     assert "demo" in fabric.trees() and site.epoch() == epoch + 1
+
+
+def certificates(lab):
+    """An authority, and one certificate for the members of etcd and their clients."""
+    ca, own = lab.place / "etcd-ca", lab.place / "etcd"
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
+    places = ",".join(f"IP:127.0.0.{n}" for n in range(1, 6))
+    lab.file("etcd.ext", f"subjectAltName={places}\nextendedKeyUsage=serverAuth,clientAuth\n")
+    lab.sh(f"openssl req -x509 {key} -subj /CN=etcd-ca -keyout {ca}.key -out {ca}.pem")
+    lab.sh(f"openssl req {key} -subj /CN=etcd -keyout {own}.key -out {own}.csr")
+    lab.sh(f"openssl x509 -req -in {own}.csr -CA {ca}.pem -CAkey {ca}.key -CAcreateserial -extfile {own}.ext -out {own}.pem")
+    return {"ca": f"{ca}.pem", "certificate": f"{own}.pem", "key": f"{own}.key"}
+
+
+def with_users(cluster, password):
+    """etcd has the users of the page: the managers' may use their own keys alone."""
+    end = text(PREFIX[:-1] + chr(ord(PREFIX[-1]) + 1))
+    for name, of_name in (("root", "superuser"), ("tributary", password)):
+        cluster.call("auth/user/add", {"name": name, "password": of_name})
+        cluster.call("auth/role/add", {"name": name})
+        cluster.call("auth/user/grant", {"user": name, "role": name})
+    allowed = {"permType": "READWRITE", "key": text(PREFIX), "range_end": end}
+    cluster.call("auth/role/grant", {"name": "tributary", "perm": allowed})
+    cluster.call("auth/enable", {})
+    cluster.token = cluster.call("auth/authenticate", {"name": "root", "password": "superuser"})["token"]
+
+
+def refused_start(lab, site, name, change):
+    """What a manager says that ends at once; `change` makes its configuration from that of `name`."""
+    config = lab.file("refused.toml", change(site.file_of(name).read_text()))
+    done = subprocess.run(
+        [str(lab.binaries.fabricd), "--config", str(config)],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stderr
+
+
+def test_managers_share_an_etcd_with_tls_and_users(lab):
+    tls, password = certificates(lab), lab.file("etcd.password", "of the managers\n")
+    password.chmod(0o600)
+    cluster = cluster_of(lab, 1, tls=tls)
+    try:
+        with_users(cluster, "of the managers")
+    except BaseException:
+        cluster.stop()
+        raise
+    store = {"etcd_ca": tls["ca"], "etcd_certificate": tls["certificate"], "etcd_key": tls["key"],
+             "etcd_user": "tributary", "etcd_password_file": str(password)}
+    fabric = Shared(lab, cluster=cluster, store=store)
+    site = fabric.site
+    assert fabric.join("before")[0] == 200
+    site.signal("a", signal.SIGKILL)
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    assert "before" in fabric.trees()
+    said = refused_start(lab, site, "a", lambda file: file.replace(str(password), str(lab.file("wrong.password", "wrong\n"))))
+    assert "check store.etcd_user" in said, said
+    # Below keys that its role may not read.
+    said = refused_start(lab, site, "a", lambda file: file.replace("[store]", '[store]\netcd_prefix = "/somewhere"'))
+    assert "permission denied" in said, said
+    no_certificate = ssl.create_default_context(cafile=tls["ca"])
+    cluster.context = no_certificate
+    try:
+        cluster.call("kv/range", {"key": text(PREFIX)})
+        raise AssertionError("etcd takes clients without a certificate: nothing was shown")
+    except (OSError, urllib.error.URLError):
+        pass
+
+
+def test_keys_that_are_not_a_fabrics_are_refused_and_left_alone(lab):
+    fabric = Shared(lab, names=("a",), members=1)
+    site, cluster = fabric.site, fabric.cluster
+    assert site.end() == 0
+
+    def elsewhere(prefix):
+        return lambda file: file.replace("[store]", f'[store]\netcd_prefix = "{prefix}"')
+
+    cluster.call("kv/put", {"key": text("/others/key"), "value": text("value")})
+    said = refused_start(lab, site, "a", elsewhere("/others"))
+    assert "below /others in etcd are keys that are not a fabric manager's, such as /others/key" in said, said
+    cluster.call("kv/put", {"key": text("/newer/format"), "value": text("2")})
+    said = refused_start(lab, site, "a", elsewhere("/newer"))
+    assert 'have format version "2"' in said, said
+    cluster.call("kv/put", {"key": text(f"{PREFIX}/import"), "value": text("begun, and not ended")})
+    said = refused_start(lab, site, "a", lambda file: file)
+    assert "records of an import that did not end" in said, said
+    for prefix, count in (("/others", 1), ("/newer", 1)):
+        found = cluster.call("kv/range", {"key": text(prefix), "range_end": text(prefix + "0")})
+        assert int(found["count"]) == count, found
+    cluster.call("kv/deleterange", {"key": text(f"{PREFIX}/import")})
+    site.begin("a")
+    site.wait_for("a")
+    assert site.create_job("later")
+
+
+class Jobs(threading.Thread):
+    """Creates one job after the other, at whichever manager takes it."""
+
+    def __init__(self, site):
+        super().__init__(daemon=True)
+        self.site, self.created, self.at, self.ended = site, [], [], False
+        self.start()
+
+    def run(self):
+        number = 0
+        while not self.ended:
+            for name in self.site.names:
+                connection = _UnixConnection(self.site.socket_of(name))
+                connection.timeout = 2
+                with contextlib.closing(connection), contextlib.suppress(OSError, ValueError, HTTPException):
+                    connection.request("POST", JOBS, json.dumps({"jobID": f"j{number}"}), {"Content-Type": "application/json"})
+                    # Created: now, or by a request whose answer was lost.
+                    if connection.getresponse().status in (201, 409):
+                        self.created.append(f"j{number}")
+                        self.at.append(time.monotonic())
+                        number += 1
+            time.sleep(0.02)
+
+    def stop(self):
+        self.ended = True
+        self.join()
+
+    def longest_gap(self):
+        return max(after - before for before, after in zip(self.at, self.at[1:], strict=False))
+
+    def lost(self):
+        return set(self.created) - {job["jobID"] for job in self.site.list("jobs")}
+
+
+def test_a_site_is_upgraded_one_manager_after_the_other(lab):
+    fabric = Shared(lab)
+    site = fabric.site
+    assert fabric.join("lasting")[0] == 200
+    trees = fabric.trees()
+    jobs = Jobs(site)
+
+    def upgrade(name, leader):
+        follows = site.log_of(name).count(f"standby: manager {leader} leads")
+        site.signal(name, signal.SIGTERM)
+        assert site.children[name].wait(60) == 0
+        site.begin(name)
+        wait_until(lambda: site.log_of(name).count(f"standby: manager {leader} leads") > follows, f"{name} follows", 60)
+
+    upgrade("b", "a")
+    assert lab.run(lab.binaries.ctl, "fabric", "--manager", site.addresses(), "failover", "--to", "b")[0] == 0
+    wait_until(lambda: site.leader() == "b", "b leads", 60)
+    upgrade("a", "b")
+    made = len(jobs.created)
+    wait_until(lambda: len(jobs.created) > made + 5, "jobs are created on", 60)
+    jobs.stop()
+    site.wait_for_answers()
+    print(f"{len(jobs.created)} jobs, {jobs.longest_gap():.2f} s without one at most")
+    assert not jobs.lost(), "an acknowledged job is gone"
+    assert fabric.trees()["lasting"] == trees["lasting"]
+
+
+def an_hour_ahead():
+    """In a child that is about to become a manager: its clocks were started an hour earlier."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWTIME):
+        raise OSError(ctypes.get_errno(), "unshare")
+    with open("/proc/self/timens_offsets", "w", encoding="ascii") as offsets:
+        offsets.write("monotonic 3600 0\nboottime 3600 0\n")
+    namespace = os.open("/proc/self/ns/time_for_children", os.O_RDONLY)
+    if libc.setns(namespace, CLONE_NEWTIME):
+        raise OSError(ctypes.get_errno(), "setns")
+    os.close(namespace)
+
+
+def test_clocks_that_are_an_hour_apart_do_not_matter(lab):
+    if not os.path.exists("/proc/self/ns/time"):
+        raise Skip("the kernel has no time namespaces")
+    fabric = Shared(lab, names=("a", "b"))
+    site = fabric.site
+    assert fabric.join("lasting")[0] == 200
+    trees = fabric.trees()
+    site.signal("b", signal.SIGTERM)
+    assert site.children["b"].wait(60) == 0
+    site.begin("b", an_hour_ahead)
+    wait_until(lambda: site.log_of("b").count("standby: manager a leads") == 2, "b follows", 60)
+    epoch = site.epoch()
+    time.sleep(3)
+    assert (site.leader(), site.epoch()) == ("a", epoch), "the standby took the lead by its own clock"
+    site.signal("a", signal.SIGKILL)
+    site.wait_for("b")
+    fabric.join_until_it_works("after")
+    assert fabric.trees()["lasting"] == trees["lasting"]
+    site.children["a"].wait()
+    site.begin("a")
+    wait_until(lambda: "standby: manager b leads" in site.log_of("a"), "a follows", 60)
+    site.signal("b", signal.SIGKILL)
+    site.wait_for("a")
+    assert fabric.trees()["lasting"] == trees["lasting"]
+
+
+def test_an_etcd_with_a_slow_disk_is_slow_and_nothing_is_lost(lab):
+    fabric = Shared(lab, members=1)
+    site, cluster = fabric.site, fabric.cluster
+    assert fabric.join("lasting")[0] == 200
+    trees, epoch = fabric.trees(), site.epoch()
+    jobs, ended = Jobs(site), threading.Event()
+
+    def stutter():
+        while not ended.is_set():
+            cluster.signal(signal.SIGSTOP)
+            time.sleep(0.15)
+            cluster.signal(signal.SIGCONT)
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=stutter, daemon=True)
+    thread.start()
+    try:
+        wait_until(lambda: len(jobs.created) > 20, "jobs are created", 60)
+    finally:
+        ended.set()
+        thread.join()
+        jobs.stop()
+    fabric.join_until_it_works("after")
+    longest = float(next(line.split()[1] for line in site.get("/metrics")[1].splitlines()
+                         if line.startswith("tributary_store_write_longest_seconds ")))
+    assert longest > 0.1, "etcd was not slow"
+    assert not jobs.lost(), "an acknowledged job is gone"
+    assert fabric.trees()["lasting"] == trees["lasting"]
+    print(f"{len(jobs.created)} jobs; the longest write took {longest:.2f} s; {site.epoch() - epoch} takeovers")
+
+
+def test_a_standby_that_reaches_etcd_and_not_the_leader_takes_nothing_over(lab):
+    fabric = Shared(lab, names=("a", "b"))
+    site = fabric.site
+    site.signal("b", signal.SIGTERM)
+    assert site.children["b"].wait(60) == 0
+    shell(
+        "nft add table ip cut; nft 'add chain ip cut out { type filter hook output priority 0; }'; "
+        f"nft 'add rule ip cut out tcp dport {FIRST_PEER_PORT} drop'"
+    )
+    site.begin("b")
+    wait_until(lambda: site.log_of("b").count("standby: manager a leads") == 2, "b follows", 60)
+    epoch = site.epoch()
+    time.sleep(4)
+    assert (site.leader(), site.epoch()) == ("a", epoch), "it took the lead from one that serves"
+    assert fabric.join("demo")[0] == 200
+    site.signal("a", signal.SIGKILL)
+    site.wait_for("b")  # when the lease has ended
+    fabric.join_until_it_works("after")
+    assert "demo" in fabric.trees()
