@@ -432,7 +432,12 @@ void Member::notify() {
 }
 
 asio::awaitable<void> Member::run() {
-  while (!co_await prepare()) {
+  // Not as the condition of the loop: GCC 12 gives such a coroutine a frame that it cannot resume.
+  for (;;) {
+    const bool is_prepared = co_await prepare();
+    if (is_prepared) {
+      break;
+    }
     if (is_over()) {
       co_return;
     }
@@ -588,7 +593,11 @@ asio::awaitable<std::optional<Failure>> Member::load(Client& client, Replica& in
 }
 
 asio::awaitable<void> Member::load_until_complete() {
-  while (const auto failure = co_await load(watch_client_, replica_)) {
+  for (;;) {
+    const auto failure = co_await load(watch_client_, replica_);
+    if (!failure) {
+      break;
+    }
     complain("reading all records", *failure);
     co_await pause(attempt_pause);
     if (is_over()) {

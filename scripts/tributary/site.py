@@ -3,7 +3,7 @@
     cluster = Cluster(place)                     three members of etcd, with a leader
     site = Site(binaries, place, cluster)        managers "a", which leads, and "b", which stands by
     site.get("/api/v1/groups")                   of the one that leads
-    site.signal("a", signal.SIGKILL)
+    site.signal("a", SIGKILL)
     site.wait_for("b")                           until it leads and answers
     site.stop()
 
@@ -14,12 +14,12 @@ import base64
 import json
 import os
 import shutil
-import signal
 import ssl
 import subprocess
 import time
 import urllib.request
 from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGTERM
 
 from tributary.manager import Manager, _UnixConnection
 from tributary.network import shell, wait_until
@@ -253,17 +253,17 @@ class Site(Manager):
     def alive(self):
         return any(child.poll() is None for child in self.children.values())
 
-    def end(self, number=signal.SIGTERM, timeout_seconds=60):
+    def end(self, number=SIGTERM, timeout_seconds=60):
         """All managers, in good order: an exit code that is not 0, if there is one. Those that were killed
         before do not count."""
         for child in self.children.values():
             if child.poll() is None:
-                child.send_signal(signal.SIGCONT)
+                child.send_signal(SIGCONT)
                 child.send_signal(number)
         codes = [child.wait(timeout_seconds) for child in self.children.values()]
-        return next((code for code in codes if code not in (0, -signal.SIGKILL)), 0)
+        return next((code for code in codes if code not in (0, -SIGKILL)), 0)
 
-    def stop(self, number=signal.SIGTERM, timeout_seconds=60):
+    def stop(self, number=SIGTERM, timeout_seconds=60):
         """The managers, and then etcd."""
         code = self.end(number, timeout_seconds)
         self.cluster.stop()

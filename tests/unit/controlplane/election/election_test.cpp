@@ -263,6 +263,7 @@ TEST_F(ElectionTest, it_resigns_for_a_successor_and_a_standby_leaves_the_lead_to
   EXPECT_FALSE(other.next(now)) << "the lead is free, and another's";
   now = now + Timing{}.look_ns;
   step(Sight{.epoch = 5, .epoch_changed = 20, .revision = 33}); // the successor did not come
+  step(Renewed{ttl});                                           // due as well, and shows a lease
   EXPECT_EQ(other.next(now)->kind, Kind::campaign);
 }
 

@@ -111,6 +111,9 @@ public:
   void adopt_fabric(const api::Caller& c, const api::AdoptRequest& r, api::Reply reply) {
     take(c, fmt::format("adopt {:x}", r.fabric), std::move(reply));
   }
+  void fail_over(const api::Caller& c, const api::FailoverRequest& r, api::Reply reply) {
+    take(c, fmt::format("failover {}", r.to), std::move(reply));
+  }
   void view_routes(const api::Caller& c, const api::Nothing&, api::Reply reply) {
     take(c, "routes", std::move(reply));
   }
