@@ -162,6 +162,10 @@ public:
   // ---- queries ----
 
   [[nodiscard]] Standing standing(TimeNs now) const;
+  /// It took the lead, and its lease has ended by its own clock: another may have taken it since.
+  [[nodiscard]] bool is_expired(TimeNs now) const {
+    return role_ == Role::leader && now >= lease_until_;
+  }
   /// Why it is suspended or over; "" otherwise.
   [[nodiscard]] std::string reason(TimeNs now) const;
   [[nodiscard]] Role role() const { return role_; }

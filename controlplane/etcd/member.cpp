@@ -46,6 +46,8 @@ constexpr std::chrono::seconds compact_interval{60};
 constexpr milliseconds resign_limit{1000};
 /// How many leases another manager of the same name may take to go away.
 constexpr std::uint64_t leases_of_a_name = 3;
+/// Different failures of one thing that are logged before it works again.
+constexpr std::size_t most_complaints = 8;
 
 std::string random_hex(std::size_t digits) {
   std::random_device random;
@@ -92,6 +94,12 @@ std::string_view advice(const Failure& failure) {
   case Failure::Kind::no_room:
     return "; nothing of this change was stored; make room: compact and defragment etcd, raise its "
            "quota, and disarm its alarm";
+  case Failure::Kind::rejected:
+    // With users, its gateway takes no certificate that has one.
+    return failure.text.find("CommonName") != std::string::npos
+               ? "; give the manager a certificate without a common name, for example with the "
+                 "subject /O=tributary, in store.etcd_certificate"
+               : "";
   case Failure::Kind::denied:
     return "; check store.etcd_user, its password, and that its role may read and write the keys "
            "below store.etcd_prefix";
@@ -158,6 +166,11 @@ Standing Member::standing() const {
 std::string Member::reason() const {
   const std::scoped_lock lock(mutex_);
   return failure_ ? failure_->what() : election_.reason(boot_now());
+}
+
+bool Member::is_expired() const {
+  const std::scoped_lock lock(mutex_);
+  return election_.is_expired(boot_now());
 }
 
 std::uint64_t Member::epoch() const {
@@ -404,16 +417,16 @@ void Member::fail(StoreError error) {
 }
 
 void Member::complain(std::string_view doing, const Failure& failure) {
-  std::string complaint = fmt::format("etcd: {}: {}{}", doing, failure.text, advice(failure));
-  if (complaint != complaint_) {
-    spdlog::warn("{}", complaint);
-    complaint_ = std::move(complaint);
+  std::set<std::string>& said = complaints_[std::string(doing)];
+  if (said.size() < most_complaints && said.insert(failure.text).second) {
+    spdlog::warn("etcd: {}: {}{}", doing, failure.text, advice(failure));
   }
 }
 
-void Member::works_again() {
-  if (!std::exchange(complaint_, {}).empty()) {
-    spdlog::info("etcd answers again");
+void Member::works_again(std::string_view doing) {
+  if (const auto found = complaints_.find(doing); found != complaints_.end()) {
+    complaints_.erase(found);
+    spdlog::info("etcd: {} works again", doing);
   }
 }
 
@@ -459,6 +472,7 @@ asio::awaitable<bool> Member::check_version() {
     }
     co_return false;
   }
+  works_again("reading its version");
   const json::value* const version = std::get<json::object>(reply).if_contains("etcdserver");
   const std::string text =
       version != nullptr && version->is_string() ? std::string(version->get_string()) : "";
@@ -497,7 +511,7 @@ asio::awaitable<bool> Member::prepare() {
       }
       co_return false;
     }
-    works_again();
+    works_again("reading the fabric's keys");
     TransactionAnswer seen;
     try {
       seen = transaction_answer(std::get<json::object>(reply));
@@ -604,7 +618,7 @@ asio::awaitable<void> Member::load_until_complete() {
       co_return;
     }
   }
-  works_again();
+  works_again("reading all records");
   {
     const std::scoped_lock lock(mutex_);
     managers_ = replica_.managers();
@@ -656,7 +670,7 @@ asio::awaitable<void> Member::watch() {
 
 void Member::take(const WatchAnswer& answer) {
   replica_.apply(answer);
-  works_again();
+  works_again("watching");
   if (answer.events.empty()) {
     return;
   }
@@ -820,7 +834,7 @@ asio::awaitable<Answer> Member::ask(Call call) {
     complain("the election", *failure);
     co_return election::NoAnswer{};
   }
-  works_again();
+  works_again("the election");
   const json::object& body = std::get<json::object>(reply);
   try {
     switch (call.kind) {
@@ -875,6 +889,7 @@ asio::awaitable<Answer> Member::enter(election::LeaseId lease) {
     const Reply reply = co_await election_client_.call(put.request(), limit);
     if (const auto* const body = std::get_if<json::object>(&reply);
         body != nullptr && transaction_answer(*body).succeeded) {
+      works_again("entering the manager's name");
       co_return election::Entered{};
     }
   } catch (const std::exception& wrong) {

@@ -40,8 +40,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +76,7 @@ public:
 
   [[nodiscard]] store::Standing standing() const override;
   [[nodiscard]] std::string reason() const override;
+  [[nodiscard]] bool is_expired() const override;
   [[nodiscard]] std::uint64_t epoch() const override;
   void follow(std::function<void()> changed) override;
   void progressed() override;
@@ -135,9 +138,10 @@ private:
   /// Asks the manager that leads whether it runs.
   void watch_leader();
   void fail(store::StoreError error);
-  /// Reports a failure that will be tried again, unless it is the last one again.
+  /// Reports a failure that will be tried again, once until this works again: endpoints that fail
+  /// in turn are a line each.
   void complain(std::string_view doing, const Failure& failure);
-  void works_again();
+  void works_again(std::string_view doing);
   void notify();
   [[nodiscard]] store::Standing standing_locked() const;
   [[nodiscard]] bool is_over() const;
@@ -156,8 +160,8 @@ private:
   std::optional<PeerListener> answers_;
   PeerAsker asks_;
   Replica replica_;
-  std::uint64_t sequence_ = 0; ///< of the last write
-  std::string complaint_;
+  std::uint64_t sequence_ = 0;                                           ///< of the last write
+  std::map<std::string, std::set<std::string>, std::less<>> complaints_; ///< by what was done
   std::optional<std::chrono::steady_clock::time_point> ends_at_;
   bool is_abandoned_ = false; ///< a write had no known outcome when the process ended
 

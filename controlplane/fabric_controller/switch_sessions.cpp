@@ -21,10 +21,14 @@ std::optional<std::string> SwitchSessions::connected(transaction::SessionNumber 
   if (hello.name().empty()) {
     return "a switch must have a name";
   }
+  if (!let_go_.empty()) {
+    return let_go_;
+  }
   const bool led = !rooms_.fence.is_superseded();
   if (auto why = rooms_.fence.refuse(hello)) {
     if (led && rooms_.fence.is_superseded()) {
       end_all(*why);
+      rooms_.turns.controllers().notify(&Controller::superseded, rooms_.fence.refusal());
     }
     return why;
   }
@@ -143,8 +147,27 @@ void SwitchSessions::end_all(std::string_view why) {
       disconnect(session);
     }
   }
-  rooms_.turns.controllers().notify(&Controller::superseded, rooms_.fence.refusal());
   rooms_.environment.request_reconcile();
+}
+
+void SwitchSessions::let_go(std::string_view why) {
+  if (!let_go_.empty()) {
+    return;
+  }
+  let_go_ = fmt::format("another manager may lead: {}", why);
+  rooms_.clock.hold();
+  rooms_.events.report("manager",
+                       fmt::format("its switches are let go, because {}; what they hold stays in "
+                                   "force",
+                                   let_go_),
+                       {}, turns::Severity::warning);
+  end_all(let_go_);
+}
+
+void SwitchSessions::take_back() {
+  if (!std::exchange(let_go_, {}).empty() && !rooms_.fence.is_superseded()) {
+    rooms_.clock.release();
+  }
 }
 
 void SwitchSessions::disconnect(transaction::SessionNumber session) {

@@ -59,6 +59,12 @@ public:
   void lost(transaction::SessionNumber session, std::string_view why) override;
   void turning_away(std::string_view why) override;
 
+  /// Another manager may lead: ends all channels, and rejects switches, so that they look for it.
+  /// Once is enough.
+  void let_go(std::string_view why);
+  /// None does: switches are accepted again, and waited for as after a start.
+  void take_back();
+
   /// Why switches are rejected; "" when they are not.
   [[nodiscard]] const std::string& rejection() const { return turning_away_; }
 
@@ -77,11 +83,11 @@ private:
   [[nodiscard]] const topology::Graph& graph() const { return rooms_.discovery.graph(); }
   [[nodiscard]] TimeNs now() { return rooms_.clock.now(); }
   void disconnect(transaction::SessionNumber session);
-  /// This manager was superseded.
   void end_all(std::string_view why);
 
   Rooms rooms_;
   std::string turning_away_;
+  std::string let_go_; ///< why; "" while it has not
 };
 
 } // namespace tributary::fabric_controller

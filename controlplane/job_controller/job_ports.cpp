@@ -220,7 +220,7 @@ void JobPorts::end_of_waiting(Ports& ports, const std::optional<api::Answer>& re
 void JobPorts::superseded(const api::Answer& error) {
   for (auto& [name, ports] : ports_) {
     for (Launch& launch : std::exchange(ports.waiting, {})) {
-      rooms_.replies.give(std::move(launch.reply), error, false);
+      turns::Replies::refuse(std::move(launch.reply), error);
     }
   }
 }

@@ -120,7 +120,7 @@ void GroupWaiters::requests_failed(std::uint64_t turn, const api::Answer& error)
 
 void GroupWaiters::superseded(const api::Answer& error) {
   for (auto& [group, waiter] : std::exchange(waiters_, {})) {
-    replies_.give(std::move(waiter.reply), error, false);
+    turns::Replies::refuse(std::move(waiter.reply), error);
   }
 }
 

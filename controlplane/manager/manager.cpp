@@ -89,6 +89,11 @@ std::vector<turns::Controller*> Manager::in_order() {
           &ports_,    &rdma_,     &control_, &fence_, &events_,     &waiters_, &replies_};
 }
 
+void Manager::let_go(const std::string& why) {
+  sessions_.let_go(why);
+  turns_.controllers().notify(&turns::Controller::superseded, store_.suspended_answer());
+}
+
 std::vector<records::Change> Manager::what_waits() {
   topology_.locate_all();
   store_.add(registry_.take_changes());

@@ -173,7 +173,13 @@ public:
   /// It is not known whether this manager leads, until `resume`: views are answered, other requests
   /// refused, no turn runs and nothing is sent to switches.
   void suspend(const std::string& why) { turns_.suspend(why); }
-  void resume() { turns_.resume(); }
+  /// While it is suspended: another manager may lead by now. Ends the channels of all switches,
+  /// rejects them until `resume`, and refuses requests that wait.
+  void let_go(const std::string& why);
+  void resume() {
+    sessions_.take_back();
+    turns_.resume();
+  }
   /// Before the end, with no turn to follow: changes that could have waited, to be written after
   /// those that were handed over before.
   [[nodiscard]] std::vector<records::Change> what_waits();

@@ -199,6 +199,9 @@ bool FabricProcess::follow_leadership() {
     if (before != standing_) {
       manager_.suspend(leadership.reason());
     }
+    if (leadership.is_expired()) {
+      manager_.let_go(leadership.reason());
+    }
     return true;
   case store::Standing::standby:
   case store::Standing::over: break;

@@ -60,6 +60,8 @@ public:
   [[nodiscard]] virtual Standing standing() const = 0;
   /// Why it is suspended or over; "" otherwise.
   [[nodiscard]] virtual std::string reason() const = 0;
+  /// It is suspended, and its lease has ended: another manager may lead, which needs the switches.
+  [[nodiscard]] virtual bool is_expired() const = 0;
   /// The epoch of its own leadership; constant while it lasts, and higher than of all before. 0:
   /// none yet.
   [[nodiscard]] virtual std::uint64_t epoch() const = 0;
@@ -86,6 +88,7 @@ public:
   explicit SoleLeadership(std::uint64_t epoch) : epoch_(epoch) {}
   [[nodiscard]] Standing standing() const override { return Standing::leads; }
   [[nodiscard]] std::string reason() const override { return {}; }
+  [[nodiscard]] bool is_expired() const override { return false; }
   [[nodiscard]] std::uint64_t epoch() const override { return epoch_; }
   void follow(std::function<void()> /*changed*/) override {}
   void progressed() override {}

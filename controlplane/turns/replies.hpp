@@ -37,6 +37,14 @@ public:
     is_unconfirmed_ |= !ends_with_write_;
     environment_.request_reconcile();
   }
+  /// At once, also while no turn runs: for an answer that says nothing about jobs, groups or
+  /// allocations.
+  static void refuse(api::Reply reply, const api::Answer& answer) {
+    if (auto* const later = reply.target<Deferred>()) {
+      reply = api::Reply(std::move(later->reply));
+    }
+    reply(answer);
+  }
   /// For a request that has just arrived: a reply that waits for the end of the turn, and for a
   /// write that begins from now on, or the confirmation, although its handler answers at once.
   [[nodiscard]] api::Reply deferred(api::Reply reply) {

@@ -175,8 +175,8 @@ class FailoverSoak:
             found.append(f"{bench.switches.fallen} times a switch accepted an older epoch")
         if result["seconds"] > self.options.limit:
             found.append(f"the first new group was ready after {result['seconds']} s")
-        trees = [tree for group in bench.site.list("groups") for tree in group["trees"]]
-        if len(trees) != len(set(map(str, trees))):
+        trees = [tree for trees in bench.trees().values() for tree in trees]
+        if len(trees) != len(set(trees)):
             found.append("a tree is in two groups")
         self.problems += [f"fault {number}, {kind}: {problem}" for problem in found]
         for client in clients:

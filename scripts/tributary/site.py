@@ -18,9 +18,11 @@ import ssl
 import subprocess
 import time
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGTERM
 
+from tributary.daemon import StartFailed
 from tributary.manager import Manager, _UnixConnection
 from tributary.network import shell, wait_until
 from tributary.switch import section_text
@@ -164,6 +166,41 @@ class Site(Manager):
             self.begin(name)
             wait_until(lambda name=name: f"standby: manager {first} leads" in self.log_of(name), "it follows", 60)
         self.wait_for_answers()
+
+    def create_whole_job(self, job, **fields):
+        """Asks again while it is not known who leads."""
+        answers = []
+
+        def answered():
+            self.follow()
+            answers.append(self.request("POST", "/fabric/collectives/jobs", {"jobID": job, **fields}))
+            return answers[-1][0] not in (421, 503)
+
+        wait_until(self.survives(answered), f"job {job} is created", 60)
+        status, answer = answers[-1]
+        if status != 201:
+            raise StartFailed(f"job {job}: {status} {answer}")
+        return answer
+
+    @staticmethod
+    def survives(ask):
+        """The same, but false while no manager can be reached."""
+
+        def asked():
+            try:
+                return ask()
+            except (OSError, HTTPException):
+                return False
+
+        return asked
+
+    def trees(self):
+        """The numbers of their trees, by group, of groups that are ready."""
+        found = {group["name"]: [] for group in self.list("groups") if group["state"] == "ready"}
+        for tree in self.list("trees"):
+            if tree["group"] in found:
+                found[tree["group"]].append(tree["tree"])
+        return {name: sorted(numbers) for name, numbers in found.items()}
 
     def file_of(self, name):
         return self.place / f"{name}.toml"

@@ -197,6 +197,7 @@ TEST_F(ElectionTest, a_renewal_counts_from_when_it_was_sent) {
     }
     election.watched(1000, std::nullopt);
     EXPECT_EQ(election.standing(now) == Standing::suspended, over);
+    EXPECT_EQ(election.is_expired(now), over);
   }
 }
 

@@ -218,6 +218,35 @@ TEST_F(Suspended, costs_members_no_lease_although_they_could_not_renew) {
   EXPECT_EQ(group->present, 2U);
 }
 
+TEST_F(Suspended, lets_its_switches_go_once_another_may_lead_and_takes_them_back) {
+  static_cast<void>(world.join("ready", 2, 0, 1));
+  static_cast<void>(world.join("ready", 2, 1, 2));
+  const Given waits = world.join("demo", 2, 0, 3, administrator, 30'000);
+  pass_all();
+  ASSERT_FALSE(waits.there());
+  world.manager->suspend("etcd has not answered for 0.4 s");
+  EXPECT_FALSE(waits.there()) << "it may lead again in a moment";
+  world.log.clear();
+  for (int i = 0; i < 3; ++i) {
+    world.manager->let_go("its lease has ended by its own clock");
+  }
+  ASSERT_TRUE(waits.there()) << "its client does not look for the one that leads";
+  EXPECT_EQ(waits->status, 503U);
+  EXPECT_EQ(std::ranges::count_if(
+                world.log, [](const std::string& line) { return line.starts_with("closed"); }),
+            1);
+  EXPECT_EQ(std::ranges::count(world.log, "sent"), 0);
+  world.connect_star("leaf", 4);
+  EXPECT_THAT(world.rejected.value_or(""), HasSubstr("another manager may lead"));
+  world.pause(60 * World::second);
+  world.manager->resume();
+  pass_all();
+  world.connect_star("leaf", 4);
+  EXPECT_FALSE(world.rejected);
+  pass_all();
+  EXPECT_EQ(world.manager->groups().find("job", "ready")->state, group::GroupState::ready);
+}
+
 TEST_F(Suspended, requests_that_wait_behind_a_write_are_refused_and_have_no_effect) {
   const Given first = world.join("demo", 2, 0, 1);
   world.reconcile();
