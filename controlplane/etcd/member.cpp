@@ -7,6 +7,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 #include <boost/json.hpp>
@@ -25,6 +26,7 @@ namespace tributary::etcd {
 
 namespace asio = boost::asio;
 namespace json = boost::json;
+using boost::system::error_code;
 using election::Answer;
 using election::Call;
 using election::Role;
@@ -121,6 +123,13 @@ Member::Member(const MemberSettings& settings)
       election_(settings.timing, settings.name, instance_, boot_now()) {
   if (settings.peer) {
     answers_.emplace(context_, *settings.peer, instance_);
+    error_code is_name;
+    static_cast<void>(asio::ip::make_address(settings.peer->host, is_name));
+    if (is_name && settings.peer->host != "localhost" && answers_->is_loopback()) {
+      spdlog::warn("store.peer {} is reached from this machine alone, because its name has a "
+                   "loopback address here; give an address of this machine, or correct /etc/hosts",
+                   settings.peer->text());
+    }
   }
 }
 

@@ -14,6 +14,7 @@
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace tributary::etcd {
@@ -60,6 +61,13 @@ PeerListener::PeerListener(asio::io_context& context, const net::HostPort& where
     };
     asio::co_spawn(context, net::serve_each(acceptor, serve), asio::detached);
   }
+}
+
+bool PeerListener::is_loopback() const {
+  return std::ranges::all_of(acceptors_, [](const tcp::acceptor& one) {
+    error_code ignored;
+    return one.local_endpoint(ignored).address().is_loopback();
+  });
 }
 
 asio::awaitable<void> PeerListener::answer(tcp::socket socket, std::string instance,

@@ -39,6 +39,9 @@ public:
   PeerListener(boost::asio::io_context& context, const net::HostPort& where, std::string instance);
   /// With the actual port.
   [[nodiscard]] const net::HostPort& place() const { return place_; }
+  /// Whether only this machine reaches it: so it is where /etc/hosts gives the machine's own name a
+  /// loopback address.
+  [[nodiscard]] bool is_loopback() const;
 
 private:
   static boost::asio::awaitable<void> answer(boost::asio::ip::tcp::socket socket,
