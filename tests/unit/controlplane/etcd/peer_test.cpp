@@ -69,7 +69,7 @@ TEST(PeerListener, says_who_it_is_and_answers_each_byte) {
   const Loop loop(context);
   ASSERT_NE(listener.place().port, 0);
   EXPECT_TRUE(listener.is_loopback());
-  EXPECT_FALSE(PeerListener(context, {"0.0.0.0", 0}, instance).is_loopback());
+  EXPECT_FALSE(PeerListener(own, {"0.0.0.0", 0}, instance).is_loopback());
   tcp::socket asker = dial(own, listener.place());
   EXPECT_EQ(received(asker, 17), instance + '\n');
   for (const char byte : {'.', 'x', '\0'}) {
