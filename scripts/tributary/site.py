@@ -161,7 +161,7 @@ class Site(Manager):
     def _begin_all(self):
         first, *others = self.names
         self.begin(first)
-        wait_until(lambda: self.leader() == first, "the first manager leads", 60)
+        wait_until(self.survives(lambda: self.leader() == first), "the first manager leads", 60)
         for name in others:
             self.begin(name)
             wait_until(lambda name=name: f"standby: manager {first} leads" in self.log_of(name), "it follows", 60)
@@ -255,18 +255,15 @@ class Site(Manager):
 
     def wait_for_answers(self):
         def answers():
-            try:
-                self.follow()
-                return self.get("/leader")[0] == 200
-            except OSError:
-                return False
+            self.follow()
+            return self.get("/leader")[0] == 200
 
-        wait_until(answers, "the leader answers", 60)
+        wait_until(self.survives(answers), "the leader answers", 60)
 
     def wait_for(self, name):
         """Until this one leads and answers; the seconds that it took."""
         begin = time.monotonic()
-        wait_until(lambda: self.leader() == name, f"{name} leads", 60)
+        wait_until(self.survives(lambda: self.leader() == name), f"{name} leads", 60)
         wait_until(lambda: "ready: " in self.log_of(name), f"{name} is ready", 60)
         self.wait_for_answers()
         return time.monotonic() - begin
