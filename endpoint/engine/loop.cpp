@@ -43,9 +43,8 @@ constexpr std::uint64_t longest_aside_ns = 16 * ns_per_ms;
 net::FileDescriptor event(const link::Port& port) {
   net::FileDescriptor fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!fd) {
-    throw LinkError(LinkError::Kind::system, "no event descriptor for the thread of " +
-                                                 port.description() + ": " +
-                                                 std::generic_category().message(errno));
+    throw LinkError(LinkError::Kind::system, "no event descriptor for " + port.description() +
+                                                 ": " + std::generic_category().message(errno));
   }
   return fd;
 }
@@ -92,7 +91,8 @@ struct Loop::OwnThread {
 };
 
 Loop::Loop(std::unique_ptr<link::Port> port, std::uint16_t ethertype, const Options& options)
-    : port_(std::move(port)), engine_(*port_, ethertype), options_(options) {
+    : port_(std::move(port)), engine_(*port_, ethertype), options_(options),
+      wake_event_(event(*port_)) {
   if (options_.own_thread) {
     begin_thread();
   }
@@ -112,6 +112,26 @@ bool Loop::end_thread() {
 }
 
 Loop::Lock Loop::lock() const { return thread_ ? Lock(thread_->mutex) : Lock(); }
+
+void Loop::wake() {
+  const std::lock_guard held(wake_mutex_);
+  if (!is_woken()) {
+    woken_.store(true, std::memory_order_release);
+    raise(wake_event_);
+  }
+}
+
+bool Loop::take_wake() {
+  if (!is_woken()) {
+    return false;
+  }
+  const std::lock_guard held(wake_mutex_); // flag and event change together, so none is lost
+  woken_.store(false, std::memory_order_release);
+  lower(wake_event_);
+  return true;
+}
+
+bool Loop::has_news() { return port_->may_receive() || (may_wake_ && is_woken()); }
 
 void Loop::throw_if_broken() const {
   if (broken_) {
@@ -174,7 +194,7 @@ TimeNs Loop::due_from(TimeNs now) const {
 
 bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
   for (TimeNs looked = begin;;) {
-    if (port_->may_receive()) {
+    if (has_news()) {
       guard_.undisturbed();
       return true;
     }
@@ -184,7 +204,7 @@ bool Loop::spin(Lock& lock, TimeNs begin, TimeNs end) {
     }
     const TimeNs back = yield(lock);
     if (guard_.was_away(elapsed_ns(back, looked))) {
-      return port_->may_receive();
+      return has_news();
     }
     looked = back;
   }
@@ -197,9 +217,9 @@ bool Loop::look_for_peers(Lock& lock, TimeNs begin, TimeNs end) {
     const std::uint64_t away_ns = elapsed_ns(back, looked);
     const bool slice = may_spin && burst_guard_.was_away(away_ns);
     if (yield_guard_.was_away(away_ns)) {
-      return port_->may_receive();
+      return has_news();
     }
-    const bool found = port_->may_receive();
+    const bool found = has_news();
     if (found || slice || !may_spin || back >= end) {
       yield_guard_.undisturbed();
       if (may_spin && !slice) {
@@ -270,7 +290,8 @@ void Loop::pause(Lock& lock, TimeNs deadline, Wait wait) {
     if (thread_) {
       lock.unlock();
     }
-    link::wait(port_->fd(), elapsed_ns(due, spins || looks ? net::steady_now() : begin), to_send);
+    link::wait(port_->fd(), elapsed_ns(due, spins || looks ? net::steady_now() : begin), to_send,
+               may_wake_ ? wake_event_.get() : -1);
     if (thread_) {
       lock.lock();
     }

@@ -24,18 +24,21 @@
 // continues later. When it is gone the loop is broken: protocols are not called any more, and every
 // further round throws the same error again.
 //
-// One thread at a time besides the loop's own. After fork() the child has no such thread; all that
-// it may do is destroy the loop, which then touches nothing that a lock may guard.
+// One thread at a time besides the loop's own; `wake` may be called by any. After fork() the child
+// has no such thread; all that it may do is destroy the loop, which then touches nothing that a
+// lock may guard.
 #pragma once
 
 #include "endpoint/engine/engine.hpp"
 #include "endpoint/engine/spin_guard.hpp"
 #include "lib/link/link_error.hpp"
 #include "lib/link/port.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "lib/net/of_this_process.hpp"
 #include "lib/net/steady_clock.hpp"
 #include "tributary/types.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -112,15 +115,20 @@ public:
       }
     }
   }
+  enum class Answer : std::uint8_t { done, timed_out, woken };
   /// The same for a request that is answered later: asking for the answer immediately would be in
-  /// vain, and cost a system call.
+  /// vain, and cost a system call. Ends also when `wake` is called, or was since such a wait was
+  /// last woken.
   template <typename Done>
-  bool wait_for_answer(Lock& lock, const Done& done, TimeNs deadline = never,
-                       Wait wait = Wait::any) {
-    if (!done() && !broken_) {
+  Answer wait_for_answer(Lock& lock, const Done& done, TimeNs deadline = never,
+                         Wait wait = Wait::any) {
+    const Wakeable now(may_wake_);
+    const auto over = [&] { return done() || is_woken(); };
+    if (!over() && !broken_) {
       pause(lock, deadline, wait);
     }
-    return wait_until(lock, done, deadline, wait);
+    wait_until(lock, over, deadline, wait);
+    return done() ? Answer::done : take_wake() ? Answer::woken : Answer::timed_out;
   }
   /// The same without a deadline, waiting also while the link is down.
   template <typename Done> void wait_through(Lock& lock, const Done& done, Wait wait = Wait::any) {
@@ -137,6 +145,10 @@ public:
     }
   }
 
+  /// Ends a wait for an answer, or the next one at once, unless its answer is there. For any
+  /// thread, without the lock.
+  void wake();
+
   /// For poll(2) only: becomes readable when `progress` has something to do or to find.
   [[nodiscard]] int fd() const;
   /// When `progress` should be called though nothing became readable; `never` when nothing is due.
@@ -144,6 +156,19 @@ public:
 
 private:
   struct OwnThread;
+  /// Waits can be woken during its life.
+  struct Wakeable {
+    explicit Wakeable(bool& flag) : may_wake(flag) { may_wake = true; }
+    ~Wakeable() { may_wake = false; }
+    Wakeable(const Wakeable&) = delete;
+    Wakeable& operator=(const Wakeable&) = delete;
+    bool& may_wake;
+  };
+  [[nodiscard]] bool is_woken() const { return woken_.load(std::memory_order_acquire); }
+  /// Whether there was one; then there is none any more.
+  bool take_wake();
+  /// Whether a wait need not sleep: frames, or a wake.
+  [[nodiscard]] bool has_news();
   /// Time that peers work on what they send and take of a vector, several of them on one processor.
   static constexpr std::uint64_t peers_work_ns = 6'000'000;
   /// How long it looks for the frames of a burst, which peers send as soon as they get the
@@ -187,6 +212,10 @@ private:
   bool more_ = false; ///< work was left when the last rounds ended
   /// Frames arrived in a flood in the last rounds: the next ones had better gather for a moment.
   bool gathers_ = false;
+  std::mutex wake_mutex_; ///< held for changes of the next two, never while anything waits
+  net::FileDescriptor wake_event_;
+  std::atomic<bool> woken_{false};       ///< the event is raised
+  bool may_wake_ = false;                ///< the wait that runs can be woken
   net::OfThisProcess<OwnThread> thread_; ///< empty without its own thread
 };
 

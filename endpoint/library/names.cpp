@@ -68,6 +68,8 @@ const char* tributary_error_string(int error) {
   case TRIBUTARY_ERR_PEER_QUARANTINED:
     return "the fabric manager has quarantined this peer, because transfers with it failed again "
            "and again: no new transfers with it until the manager releases it";
+  case TRIBUTARY_ERR_INTERRUPTED:
+    return "tributary_wake ended the wait; the request is still valid, wait for it again";
   default: return "not an error code of libtributary";
   }
 }

@@ -314,8 +314,13 @@ int tributary_wait(tributary_request** request, int64_t timeout_usec, tributary_
     const TimeNs deadline =
         for_ever ? tributary::never
                  : tributary::net::steady_now() + static_cast<std::uint64_t>(timeout_usec) * 1000;
-    if (!host.loop().wait_for_answer(
-            lock, [&] { return is_over(**request); }, deadline, wait_for(operation, host.loop()))) {
+    const Loop::Answer answer = host.loop().wait_for_answer(
+        lock, [&] { return is_over(**request); }, deadline, wait_for(operation, host.loop()));
+    if (answer == Loop::Answer::woken) {
+      return fail(host.last_error, TRIBUTARY_ERR_INTERRUPTED,
+                  "tributary_wake ended the wait; the request is still valid, wait for it again");
+    }
+    if (answer == Loop::Answer::timed_out) {
       return fail(host.last_error, TRIBUTARY_ERR_TIMEOUT,
                   fmt::format("timed out with {} of {} pieces done; the request is still valid, "
                               "wait for it again\n{}{}",

@@ -83,6 +83,14 @@ int tributary_fd(const tributary_host* host) {
   return host->loop().fd();
 }
 
+int tributary_wake(tributary_host* host) {
+  if (host == nullptr) {
+    return library::no_host("the host");
+  }
+  host->loop().wake();
+  return TRIBUTARY_OK;
+}
+
 int64_t tributary_timeout_usec(const tributary_host* host) {
   if (host == nullptr) {
     return -1;

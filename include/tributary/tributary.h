@@ -34,8 +34,9 @@
  * count and named rank, in the same order, starting and blocking ones alike.
  *
  * Threads. A host, its groups and their requests may be used by one thread of the program at a
- * time; different hosts are independent. tributary_error_string, the ..._name functions and the
- * ..._defaults functions may be called by any thread at any time.
+ * time; different hosts are independent. tributary_wake may be called by any thread between
+ * tributary_open and tributary_close; tributary_error_string, the ..._name functions, the
+ * ..._defaults functions and the tributary_repsum_... functions by any thread at any time.
  *
  * Progress is made inside calls, unless the host was opened with TRIBUTARY_PROGRESS_THREAD. While
  * requests are outstanding and no call waits, call tributary_progress periodically, or when poll()
@@ -124,7 +125,9 @@ enum tributary_error {
   TRIBUTARY_ERR_PEER_ENDED = -20,       /* the peer ended the transfer before it was done */
   TRIBUTARY_ERR_CANCELLED = -21,        /* tributary_rdma_cancel ended it */
   TRIBUTARY_ERR_FULL = -22,             /* the limit is reached */
-  TRIBUTARY_ERR_PEER_QUARANTINED = -23  /* the fabric manager allows no new transfers with it */
+  TRIBUTARY_ERR_PEER_QUARANTINED = -23, /* the fabric manager allows no new transfers with it */
+  TRIBUTARY_ERR_INTERRUPTED = -24       /* tributary_wake ended the wait; the request is still
+                                           valid */
 };
 
 enum tributary_type {
@@ -289,6 +292,12 @@ TRIBUTARY_API int tributary_fd(const struct tributary_host* host);
 /* Microseconds, rounded up, after which tributary_progress should be called even if nothing
  * arrives; -1 if no timer is set, and always with TRIBUTARY_PROGRESS_THREAD. */
 TRIBUTARY_API int64_t tributary_timeout_usec(const struct tributary_host* host);
+
+/* Ends a tributary_wait of this host: it returns TRIBUTARY_ERR_INTERRUPTED, unless its operation is
+ * done. Where no thread waits, the next tributary_wait ends in this way; several calls before it
+ * count once. For any thread, at the same time as other calls: a program that has one thread for a
+ * host gives it new work so. */
+TRIBUTARY_API int tributary_wake(struct tributary_host* host);
 
 /* The error of the last failed call with this host, its groups or its requests; with NULL, of the
  * last call of this thread without a host, because tributary_open failed or a handle was NULL.
@@ -539,9 +548,29 @@ TRIBUTARY_API int tributary_barrier_start(struct tributary_group* group,
 TRIBUTARY_API int tributary_test(struct tributary_request** request, int* done,
                                  struct tributary_result* result);
 /* Waits until the operation is done, and frees it like tributary_test. After timeout_usec it
- * returns TRIBUTARY_ERR_TIMEOUT and the request stays; negative waits forever. */
+ * returns TRIBUTARY_ERR_TIMEOUT and the request stays; negative waits forever. After tributary_wake
+ * it returns TRIBUTARY_ERR_INTERRUPTED, and the request stays, too. */
 TRIBUTARY_API int tributary_wait(struct tributary_request** request, int64_t timeout_usec,
                                  struct tributary_result* result);
+
+/* ---- reproducible sums made by the program ----
+ *
+ * A program that sums parts itself, such as those of its micro-batches or threads, keeps them as
+ * states, adds states in any order, and reduces them with TRIBUTARY_REPSUM as
+ * TRIBUTARY_REPSUM_STATE: the bits of the result do not depend on what was added where. type is
+ * TRIBUTARY_DOUBLE or TRIBUTARY_FLOAT. Arrays need no alignment, and must not overlap. Sums keep at
+ * least the 120 bits below the largest of their numbers (docs/protocol/wire-format.md, 4.7). */
+
+/* states[i] is numbers[i], for count elements. */
+TRIBUTARY_API int tributary_repsum_make(const void* numbers, int type, size_t count,
+                                        struct tributary_repsum_state* states);
+/* total[i] += part[i], for count elements. A sum has room for 2^23 numbers: TRIBUTARY_ERR_FULL if
+ * one would overflow, which is left as it was, as are those behind it. */
+TRIBUTARY_API int tributary_repsum_add(struct tributary_repsum_state* total,
+                                       const struct tributary_repsum_state* part, size_t count);
+/* numbers[i] is states[i], rounded to nearest; to a float by way of a double. */
+TRIBUTARY_API int tributary_repsum_read(const struct tributary_repsum_state* states, size_t count,
+                                        void* numbers, int type);
 
 /* ---- statistics and status ---- */
 

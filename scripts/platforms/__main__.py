@@ -18,6 +18,7 @@ LISTS = {
     "test": [], "package": [], "soak": [], "fuzz": [],
     "platforms/enter": [],
     "demo": ["--build"], "demo-faults": ["--build"], "demo-rdma": ["--build"], "demo-mpi": ["--build", "--mpi"],
+    "demo-torch": ["--build", "--torch"],
 }
 
 

@@ -88,7 +88,7 @@ def processes(pattern):
     return sorted(found)
 
 
-RANKS = r"tributary-run|(pmix|group)-rank|^sleep |mpi-(ompi|mpich)"
+RANKS = r"tributary-run|(pmix|group)-rank|^sleep |mpi-(ompi|mpich)|torch_check"
 
 
 def files(lab):

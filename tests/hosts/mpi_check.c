@@ -5,7 +5,7 @@
  *   mpi_check all         everything, on MPI_COMM_WORLD and on communicators made of it
  *   mpi_check some        a fifth of it
  *   mpi_check sums SEED...
- *                         bits of sums of doubles, dealt to ranks by each seed: printed
+ *                         bits of sums of doubles and floats, dealt to ranks by each seed: printed
  *   mpi_check loop FILE [HELD ROUNDS]
  *                         allreduces, barriers and broadcasts, checked, until the first file *
  *                         exists; after ROUNDS rounds rank 0 waits for the second one
@@ -602,12 +602,20 @@ static void sums(int seed) {
   MPI_Reduce_scatter(mine, part_of_pairs, counts, MPI_C_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD);
   const size_t bytes = (size_t)counts[rank] * sizeof(double);
   free(counts);
+  float small[elements];
+  float small_sum[elements];
+  for (int i = 0; i < elements; ++i) {
+    small[i] = (float)mine[i];
+  }
+  MPI_Allreduce(small, small_sum, elements, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, small, elements / 2, MPI_C_FLOAT_COMPLEX, MPI_SUM, MPI_COMM_WORLD);
   const char* const how = getenv("TRIBUTARY_SUM");
   const int reproducible = how != NULL && strcmp(how, "reproducible") == 0;
   if (reproducible &&
       (memcmp(sum, again, sizeof sum) != 0 || memcmp(sum, later, sizeof sum) != 0 ||
        memcmp(sum, pairs, sizeof sum) != 0 || memcmp(sum + before, part, bytes) != 0 ||
        memcmp(sum + 2 * before, part_of_pairs, 2 * bytes) != 0 ||
+       memcmp(small_sum, small, sizeof small) != 0 ||
        (rank == size - 1 && memcmp(sum, at_root, sizeof sum) != 0))) {
     fprintf(stderr, "rank %d: the same sum has different bits\n", rank);
     ++wrong;
@@ -618,6 +626,9 @@ static void sums(int seed) {
       uint64_t bits;
       memcpy(&bits, &sum[i], sizeof bits);
       digest = mix(digest ^ bits);
+      uint32_t of_float;
+      memcpy(&of_float, &small_sum[i], sizeof of_float);
+      digest = mix(digest ^ of_float);
     }
     printf("digest %016llx\n", (unsigned long long)digest);
   }

@@ -108,6 +108,47 @@ def an_exit_while_a_thread_waits():
     time.sleep(0.2)
 
 
+def a_wake_ends_a_wait_whose_operation_continues():
+    for progress in ("caller", "thread"):
+        pair = Pair(progress=progress)
+        request = pair.groups[0].allreduce_start([1, 2])
+        threading.Timer(0.3, pair.hosts[0].wake).start()
+        begin = time.monotonic()
+        error = refused(lambda: request.wait(), tributary.TributaryError, "tributary_wake ended the wait")
+        assert error.name == "INTERRUPTED" and error.request is request and 0.2 < time.monotonic() - begin < SOON
+        pair.hosts[0].wake()  # before a wait: it ends at once
+        refused(lambda: request.wait(SOON), tributary.TributaryError, "tributary_wake")
+        other = pair.groups[1].allreduce_start([3, 4])
+        assert list(pair.both(lambda group: (request if group is pair.groups[0] else other).wait(SOON).value)[0]) == [4, 6]
+        pair.hosts[0].close()
+        refused(pair.hosts[0].wake, ValueError, "the host is closed")
+
+
+def started_operations_of_all_kinds():
+    pair = Pair()
+    assert pair.both(lambda group: group.barrier_start().wait(SOON).value) == [None, None]
+    at_one = pair.both(lambda group: group.reduce_start([1, group.rank], 1).wait(SOON).value)
+    assert at_one[0] is None and list(at_one[1]) == [2, 1]
+    sent = pair.both(lambda group: group.broadcast_start(np.full(3, group.rank), 1).wait(SOON).value)
+    assert [list(one) for one in sent] == [[1, 1, 1]] * 2
+    pair.leave()
+
+
+def reproducible_sums_of_the_programs_own():
+    numbers = np.array([[3e9, 0.25, -3e9], [1e-40, 2.0, 1.0]], np.float32)
+    states = tributary.repsum(numbers)
+    assert states.shape == (2, 3) and (tributary.from_repsum(states, np.float32) == numbers).all()
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0)):
+        total = states[:, order[0]].copy()
+        for column in order[1:]:
+            tributary.repsum_add(total, states[:, column])
+        assert list(tributary.from_repsum(total, np.float32)) == [0.25, 3.0], order
+    refused(lambda: tributary.repsum(np.arange(3)), tributary.TributaryError, "give TRIBUTARY_DOUBLE or TRIBUTARY_FLOAT")
+    refused(lambda: tributary.repsum_add(states[0].copy(), states), ValueError, "of one shape")
+    refused(lambda: tributary.from_repsum(numbers), TypeError, "REPSUM_STATE")
+    refused(lambda: tributary.from_repsum(states, np.int32), tributary.TributaryError, "TRIBUTARY_FLOAT")
+
+
 def control_c_ends_the_wait_for_an_allreduce_which_continues():
     pair = Pair()
     interrupted(lambda: pair.groups[0].allreduce([1, 2]))

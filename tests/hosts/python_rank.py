@@ -46,6 +46,12 @@ with tributary.Host(interface, nid=nid) as host, host.join(
     rough = [np.random.default_rng(of).normal(scale=1e6, size=COUNT) for of in range(size)]
     bits = group.allreduce(rough[rank], op="repsum", timeout=60)
     assert np.allclose(bits, np.sum(rough, axis=0)), bits[:4]
+    # The same from parts that the program has summed itself, in another order at each rank.
+    parts = [tributary.repsum(part) for part in (rough[rank] / 2, rough[rank] / 4, rough[rank] / 4)]
+    mine = parts.pop(rank % 3).copy()
+    for part in parts:
+        tributary.repsum_add(mine, part)
+    assert (tributary.from_repsum(group.allreduce(mine, op="repsum", timeout=60)) == bits).all()
     for dtype in (tributary.MINMAXLOC_INT64, tributary.MINMAXLOC_DOUBLE):
         place = np.zeros(3, dtype=dtype)
         place["min"] = place["max"] = 10 * rank

@@ -12,6 +12,7 @@ from tributary.network import RawPort, wait_until
 
 OTHER = 0x500
 PORT = "leaf0.port.host0.drop."
+REQUIRED = ("--require-offload", "--mpi", "none")  # of programs that call no MPI
 NODES = ("--namespaces", "h0:1,h2:1")
 RANK = ("sh", "-c", "echo $TRIBUTARY_VNI; exec sleep 1000")
 
@@ -43,7 +44,7 @@ def permissions(fabric):
 
 def launch(lab, fabric):
     """A job of two nodes, of which each rank has begun, and its VNI."""
-    child = start(lab, "--manager", fabric.manager.url, "--require-offload", *NODES, *RANK)
+    child = start(lab, "--manager", fabric.manager.url, *REQUIRED, *NODES, *RANK)
     lines = [child.stdout.readline() for _ in range(2)]
     assert all(line.strip().isdigit() for line in lines), (lines, child.stderr.read())
     return child, int(lines[0])
@@ -170,10 +171,10 @@ def test_a_stopped_process_of_a_deleted_job_reaches_no_later_job_of_the_same_vni
         finish(lab, child)
         wait_until(lambda: permissions(fabric) == 0, "the job is over")
         others = ("--namespaces", "h1:1,h3:1")
-        refused = run(lab, "--manager", fabric.manager.url, "--require-offload", *others, "true")
+        refused = run(lab, "--manager", fabric.manager.url, *REQUIRED, *others, "true")
         assert refused.code == 1 and "the next is free in" in refused.err, refused.err
         time.sleep(4)
-        later = start(lab, "--manager", fabric.manager.url, "--require-offload", *others, *RANK)
+        later = start(lab, "--manager", fabric.manager.url, *REQUIRED, *others, *RANK)
         assert later.stdout.readline().strip() == "1030", "the same VNI, in its time"
         entered = sender.drops()
         stray.signal(signal.SIGCONT)
@@ -191,7 +192,7 @@ def test_a_job_whose_ports_cannot_be_set_up_is_refused_by_name(lab):
     fabric.switch.stop()
     wait_until(lambda: not any(switch["connected"] for switch in fabric.manager.get("/api/v1/topology")[1]["switches"]),
                "the switches are gone")  # fmt: skip
-    ended = run(lab, "--manager", fabric.manager.url, "--require-offload", *NODES, "true")
+    ended = run(lab, "--manager", fabric.manager.url, *REQUIRED, *NODES, "true")
     assert ended.code == 1, ended.err
     assert "cannot be launched: access of job tributary-run" in ended.err, ended.err
     assert "it is not connected" in ended.err, ended.err
@@ -219,7 +220,7 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
         [ $PMIX_RANK = 0 ] && exec {serve} > /dev/null
         until [ -s {region} ]; do sleep 0.1; done
         exec {write} --retry-for 60s"""
-    child = start(lab, "--manager", fabric.manager.url, "--require-offload", "--verbose", *NODES, "sh", "-c", ranks)
+    child = start(lab, "--manager", fabric.manager.url, *REQUIRED, "--verbose", *NODES, "sh", "-c", ranks)
     lines = [child.stdout.readline() for _ in range(3)]  # of both ranks, and of the writer's end
     policies = [line for line in lines if line.startswith("policy ")]
     assert len(policies) == 2 and all({"window=256", "restarts=3"} <= set(line.split()) for line in policies), lines
@@ -228,7 +229,7 @@ def test_the_rdma_policy_is_set_up_before_ranks_begin_and_a_rank_of_another_job_
     # A third host's rank, of another job, knows the region as well.
     dropped = "leaf0.port.host1.drop.vni_not_permitted"
     before = lab.counters(fabric.switch)[dropped]
-    other = start(lab, "--manager", fabric.manager.url, "--require-offload", "--env", "TRIBUTARY_RDMA_RETRIES=4",
+    other = start(lab, "--manager", fabric.manager.url, *REQUIRED, "--env", "TRIBUTARY_RDMA_RETRIES=4",
                   "--namespaces", "h1:1", "sh", "-c", f"exec {write}")  # fmt: skip
     out, err = other.communicate(timeout=LIMIT)
     assert other.returncode == 1 and "does not answer" in err, (other.returncode, out, err)
@@ -295,7 +296,7 @@ def test_a_policy_of_the_manager_that_nodes_cannot_carry_out_ends_the_job_before
 
 def test_a_field_of_the_policy_that_nodes_do_not_know_is_another_versions_and_left_out(lab):
     job = AlteredPolicy(lab, Fabric(lab, guards=True, vnis=None))
-    ended = job.run({"text": "window=256 colour=3"}, "--require-offload")
+    ended = job.run({"text": "window=256 colour=3"}, *REQUIRED)
     assert ended.code == 0, ended.err
     policies = [line.split("policy ")[1].split(" in job")[0].split() for line in ended.out.splitlines()]
     assert len(policies) == 2, ended.out
@@ -309,5 +310,5 @@ def test_an_allocation_that_the_launcher_cannot_read_is_none_and_given_back(lab)
     assert ended.code == 0 and ended.out.count("began with policy  in job \n") == 2, (ended.out, ended.err)
     assert "answer to a request for an allocation is not one that tributary-run can parse" in ended.err, ended.err
     assert "ranks run without reductions in the network" in ended.err, ended.err
-    ended = job.run({"text": 256}, "--require-offload")
+    ended = job.run({"text": 256}, *REQUIRED)
     assert ended.code == 1 and ended.out == "" and "install the same version" in ended.err, (ended.out, ended.err)

@@ -222,6 +222,7 @@ def test_bad_input_is_a_clear_line(lab):
         ([PLAIN, "--workdir", "/nowhere", *true], 127, "/nowhere: No such file"),
         (["--manager", "unix:/nowhere", "--require-offload", *true], 1, "/nowhere"),
         (["--manager", "gopher://x", "--require-offload", *true], 2, "gopher"),
+        (["--mpi", "openmpi", *true], 2, "--mpi"),
     ):
         ended = run(lab, *arguments)
         assert ended.code == code and said in ended.err and "ran" not in ended.out, f"{arguments} {ended.code} {ended.err}"

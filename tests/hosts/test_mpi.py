@@ -341,7 +341,7 @@ def test_the_launcher_gives_ranks_the_library_and_all_that_it_asks_for(lab):
                           cluster.program, "sums", 1)  # fmt: skip
     assert ended.code == 0, ended.err
     here, calls = summary(ended.err)
-    assert here == calls == 28, ended.err
+    assert here == calls == 4 * 9, ended.err
     cluster.nothing_left()
     if OPENMPI.has_sessions:
         program = OPENMPI.compile(NEWER, lab.place / "mpi_newer")

@@ -56,7 +56,7 @@ def install(root):
     start_nothing(root)
     must(in_root(root, "apt-get", "-q", "-y", "update"))
     lists = [name for unpacked in (False, True)
-             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night", "packages-machines"), unpacked,
+             for name in programs.listed(ROOT, (*programs.DEVELOPMENT, "packages-bench", "packages-night", "packages-torch", "packages-machines"), unpacked,
                                          programs.release_of(root), lambda name: has(root, name))]
     print(f"installing {len(lists)} packages and what they need", flush=True)
     must(in_root(root, "apt-get", "-q", "-y", "install", "--no-install-recommends", *lists))

@@ -108,6 +108,7 @@ void Launch::said(NodeIndex node, const messages::FromNode& message, TimeNs now)
   case Kind::kReady: return ready_is(node, message.ready(), now);
   case Kind::kStarted: return started(node, message.started(), now);
   case Kind::kConnected:
+    connected(node, message.connected().rank());
     begins_again(node, message.connected().rank());
     return count_rank(connected_, message.connected().rank(), "connected", now);
   case Kind::kFinalized:
@@ -174,6 +175,7 @@ void Launch::allocated(std::vector<messages::Value> values, std::vector<messages
     own.mutable_end_points()->Swap(nodes[node].mutable_end_points());
     own.mutable_values()->Swap(nodes[node].mutable_values());
   }
+  set_master();
   allocated_ = true;
   step(2, "allocated", now);
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {
@@ -181,6 +183,26 @@ void Launch::allocated(std::vector<messages::Value> values, std::vector<messages
     *message.mutable_job() = job_;
     message.mutable_job()->set_own_node(node);
     to(node, std::move(message));
+  }
+}
+
+void Launch::set_master() {
+  const NodeIndex first = node_of_.front();
+  const messages::Hello& hello = nodes_[first].hello;
+  const std::string& name = job_.nodes(static_cast<int>(first)).name();
+  std::string address = "127.0.0.1";
+  if (nodes_.size() > 1) {
+    // ssh's user@host is not part of the name.
+    address = settings_.nodes_have_names ? name.substr(name.find('@') + 1) : "";
+    for (const messages::Interface& each : hello.interfaces()) {
+      if (address.empty() && each.up()) {
+        address = each.ip();
+      }
+    }
+  }
+  if (!address.empty() && hello.free_port() != 0) {
+    job_.set_master_address(address);
+    job_.set_master_port(hello.free_port());
   }
 }
 
@@ -235,6 +257,24 @@ void Launch::count_rank(std::set<std::uint32_t>& seen, std::uint32_t rank, const
   }
 }
 
+void Launch::connected(NodeIndex node, std::uint32_t rank) {
+  if (mpi_use_ == MpiUse::unseen) {
+    mpi_use_ = MpiUse::open;
+    errors_.push_back(fmt::format(
+        "rank {} on {} has begun MPI, and nothing is reduced in the network: which MPI library {} "
+        "uses was not found; --mpi ompi or --mpi mpich names it, --mpi none says that this is "
+        "right",
+        rank, job_.nodes(static_cast<int>(node)).name(), job_.command(0)));
+  }
+}
+
+bool Launch::lacks_mpi() const {
+  return mpi_use_ == MpiUse::required && end_phase_ == EndPhase::no && running_.empty() &&
+         connected_.empty() && std::all_of(nodes_.begin(), nodes_.end(), [](const Node& each) {
+           return each.to_come.empty();
+         });
+}
+
 void Launch::begins_again(NodeIndex node, std::uint32_t rank) {
   const messages::Node& of_job = job_.nodes(static_cast<int>(node));
   if (finalized_.contains(rank) && of_job.ranks_size() > 1 && !std::exchange(warned_, true)) {
@@ -262,6 +302,14 @@ void Launch::ended(NodeIndex node, const messages::Ended& ended, TimeNs now) {
     } else {
       begin_end(job::text_of(end), code, {ended.rank()}, now);
     }
+  }
+  if (lacks_mpi()) {
+    begin_end(
+        fmt::format("no rank has called MPI_Init of the MPI library that {} was to use, so it "
+                    "reduced nothing in the network (--require-offload); --mpi none is for "
+                    "programs that use the host library or PyTorch's backend",
+                    job_.command(0)),
+        1, {}, now);
   }
   finish_if_ended(now);
 }

@@ -19,7 +19,8 @@
 //
 //   exit code 0            all ranks ended with 0
 //   exit code of a rank    of the first one that failed; 128 + its signal
-//   1                      a node was lost, or the job could not be started
+//   1                      a node was lost, the job could not be started, or no rank called
+//                          MPI_Init where one had to
 #pragma once
 
 #include "endpoint/launcher/control/gathering.hpp"
@@ -48,6 +49,8 @@ struct LaunchSettings {
   std::chrono::milliseconds silent_after{4000};
   std::string version{}; ///< version of this program; daemons have the same
   std::string secret{};  ///< secret that daemons must show; "" none
+  /// Ranks reach other nodes by their names; otherwise, on stand-in nodes, by an IP address.
+  bool nodes_have_names = true;
 };
 
 /// An order to the shell.
@@ -66,6 +69,13 @@ struct Chunk {
 struct Question {
   NodeIndex node = 0;
   messages::Query query;
+};
+
+/// Whether ranks call MPI_Init, as far as the shell knows.
+enum class MpiUse : std::uint8_t {
+  open,     ///< they may or may not
+  unseen,   ///< nothing reduces for one that does, because its MPI library was not found
+  required, ///< a job in which none does fails
 };
 
 struct Step {
@@ -88,6 +98,8 @@ public:
                  TimeNs now);
   /// Ends the job for a reason outside it: no allocation where one is required.
   void cannot_start(const std::string& why, TimeNs now);
+  /// To be called before ranks start; MpiUse::open otherwise.
+  void expect_mpi(MpiUse use) { mpi_use_ = use; }
   /// A signal for the job.
   void signalled(int signal, TimeNs now);
   void output_written(NodeIndex node, std::uint64_t bytes);
@@ -170,6 +182,12 @@ private:
   void to(NodeIndex node, messages::ToNode message);
   void signal_all(int signal);
   void step(int phase, std::string what, TimeNs now);
+  /// Sets where ranks of torch and others find rank 0.
+  void set_master();
+  /// Says once that nothing reduces for this rank, if so.
+  void connected(NodeIndex node, std::uint32_t rank);
+  /// Whether all ranks have ended, and none called MPI_Init though one had to.
+  [[nodiscard]] bool lacks_mpi() const;
   /// Warns once: libpmix does not support it.
   void begins_again(NodeIndex node, std::uint32_t rank);
   void count_rank(std::set<std::uint32_t>& seen, std::uint32_t rank, const char* what, TimeNs now);
@@ -187,6 +205,7 @@ private:
   std::uint64_t next_modex_ = 1;
   std::set<std::uint32_t> running_, connected_, finalized_;
   bool warned_ = false; ///< about ranks that begin again
+  MpiUse mpi_use_ = MpiUse::open;
   EndPhase end_phase_ = EndPhase::no;
   bool interrupted_ = false;
   int exit_code_ = 0;

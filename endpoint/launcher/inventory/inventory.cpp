@@ -8,11 +8,18 @@
 
 #include <hwloc.h>
 
+#include <array>
+#include <cstring>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/in.h>
 
 namespace tributary::launch::inventory {
 
@@ -26,6 +33,26 @@ using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, Destro
 std::uint32_t count(hwloc_topology_t topology, hwloc_obj_type_t type) {
   const int number = hwloc_get_nbobjs_by_type(topology, type);
   return number < 0 ? 0 : static_cast<std::uint32_t>(number);
+}
+
+/// The first IPv4 address of each interface, by name.
+std::map<std::string, std::string> ip_addresses() {
+  std::map<std::string, std::string> found;
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) {
+    return found;
+  }
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET) {
+      sockaddr_in address;
+      std::memcpy(&address, each->ifa_addr, sizeof address);
+      std::array<char, INET_ADDRSTRLEN> text{};
+      ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+      found.try_emplace(each->ifa_name, text.data());
+    }
+  }
+  ::freeifaddrs(all);
+  return found;
 }
 
 std::string_view kind_of(const hwloc_obj& device) {
@@ -72,6 +99,7 @@ messages::Machine machine() {
 
 std::vector<messages::Interface> interfaces() {
   std::vector<messages::Interface> found;
+  const std::map<std::string, std::string> ips = ip_addresses();
   struct if_nameindex* const all = if_nameindex();
   for (const struct if_nameindex* each = all; each != nullptr && each->if_name != nullptr; ++each) {
     const std::string name = each->if_name;
@@ -88,6 +116,9 @@ std::vector<messages::Interface> interfaces() {
       interface.set_up(facts.up);
       interface.set_driver(link::interface_driver(name));
       interface.set_speed_mbps(link::interface_speed_mbps(name));
+      if (const auto ip = ips.find(name); ip != ips.end()) {
+        interface.set_ip(ip->second);
+      }
     } catch (const link::LinkError&) {
       continue; // gone since it was listed
     }

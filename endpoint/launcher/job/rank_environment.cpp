@@ -20,12 +20,13 @@ bool begins_with_one_of(std::string_view name, const std::array<std::string_view
 
 bool is_of_another_launcher(std::string_view name) {
   // OMPI_MCA_ parameters are the user's, except for those by which mpirun addresses its ranks.
-  static constexpr std::array<std::string_view, 12> foreign{"PMIX_",           "PMI_",
+  static constexpr std::array<std::string_view, 13> foreign{"PMIX_",           "PMI_",
                                                             "PMI2_",           "OMPI_COMM_WORLD_",
                                                             "OMPI_UNIVERSE_",  "HYDI_",
                                                             "HYDRA_",          "OMPI_MCA_ess_base",
                                                             "OMPI_MCA_orte_",  "OMPI_APP_CTX_NUM",
-                                                            "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+                                                            "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+                                                            "TORCHELASTIC_"};
   if (name.starts_with("PMIX_MCA_")) {
     return false;
   }
@@ -33,9 +34,9 @@ bool is_of_another_launcher(std::string_view name) {
 }
 
 bool travels(std::string_view name) {
-  static constexpr std::array<std::string_view, 10> ours{
-      "TRIBUTARY_", "OMPI_MCA_", "PMIX_MCA_", "MPIR_CVAR_", "MPICH_",
-      "UCX_",       "FI_",       "OMP_",      "HWLOC_",     "MPI_"};
+  static constexpr std::array<std::string_view, 13> ours{
+      "TRIBUTARY_", "OMPI_MCA_", "PMIX_MCA_", "MPIR_CVAR_", "MPICH_", "UCX_",     "FI_",
+      "OMP_",       "HWLOC_",    "MPI_",      "GLOO_",      "TORCH_", "USE_LIBUV"};
   // Ranks get the token of their job from its allocation, and never the administrator's from here.
   static constexpr std::array<std::string_view, 4> of_the_caller{
       "TRIBUTARY_FABRIC_MANAGER_", "TRIBUTARY_JOB_ID", "TRIBUTARY_RUN_", "FI_CXI_COLL_"};
@@ -58,6 +59,18 @@ Variables for_open_mpi(const NodeFacts& node) {
   };
   if (node.processors != 0 && node.ranks > node.processors) {
     variables.emplace_back("OMPI_MCA_mpi_yield_when_idle", "1");
+  }
+  return variables;
+}
+
+Variables for_torch(const RankFacts& rank) {
+  Variables variables{{"RANK", fmt::format("{}", rank.rank)},
+                      {"WORLD_SIZE", fmt::format("{}", rank.ranks)},
+                      {"LOCAL_RANK", fmt::format("{}", rank.local_rank)},
+                      {"LOCAL_WORLD_SIZE", fmt::format("{}", rank.local_ranks)}};
+  if (!rank.master_address.empty()) {
+    variables.emplace_back("MASTER_ADDR", rank.master_address);
+    variables.emplace_back("MASTER_PORT", fmt::format("{}", rank.master_port));
   }
   return variables;
 }

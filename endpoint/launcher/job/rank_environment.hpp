@@ -30,6 +30,17 @@ struct NodeFacts {
 /// The variables by which Open MPI accepts a launcher that is not its own.
 [[nodiscard]] Variables for_open_mpi(const NodeFacts& node);
 
+struct RankFacts {
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  std::uint32_t local_rank = 0; ///< its number among those of the node
+  std::uint32_t local_ranks = 0;
+  std::string master_address{}; ///< of rank 0's node; "": not known
+  std::uint32_t master_port = 0;
+};
+/// The variables by which PyTorch's env:// and other programs that torchrun starts find each other.
+[[nodiscard]] Variables for_torch(const RankFacts& rank);
+
 /// "NAME=VALUE"; "NAME" alone takes the value from `environment`. Throws std::invalid_argument.
 [[nodiscard]] std::pair<std::string, std::string> variable_from(std::string_view option,
                                                                 const Variables& environment);

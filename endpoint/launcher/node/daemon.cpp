@@ -11,6 +11,7 @@
 #include "endpoint/launcher/node/pipe_bridge.hpp"
 #include "lib/link/interface.hpp"
 #include "lib/net/address.hpp"
+#include "lib/net/file_descriptor.hpp"
 #include "lib/net/limit_silence.hpp"
 #include "lib/rdma_policy/policy_text.hpp"
 #include "lib/service/socket_file.hpp"
@@ -31,6 +32,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -50,6 +52,19 @@ constexpr std::chrono::milliseconds interfaces_are_quiet{200};
 /// tributary-run names a node that is silent for four seconds.
 constexpr std::chrono::seconds alive_interval{1};
 
+/// A TCP port that nothing listens on here, for rank 0's rendezvous; 0: none was found.
+std::uint32_t free_port() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  const net::FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  return socket && ::bind(socket.get(), generic, size) == 0 &&
+                 ::getsockname(socket.get(), generic, &size) == 0
+             ? ntohs(address.sin_port)
+             : 0;
+}
+
 messages::Hello hello_from(const DaemonSettings& settings) {
   messages::Hello hello;
   hello.set_protocol(messages::launch_protocol);
@@ -60,6 +75,7 @@ messages::Hello hello_from(const DaemonSettings& settings) {
   if (::gethostname(host.data(), host.size() - 1) == 0) {
     hello.set_host(host.c_str());
   }
+  hello.set_free_port(free_port());
   *hello.mutable_machine() = inventory::machine();
   for (messages::Interface& interface : inventory::interfaces()) {
     *hello.add_interfaces() = std::move(interface);

@@ -98,6 +98,16 @@ RankStart Daemon::how_to_start(std::uint32_t rank) {
   if (!rdma_policy_.empty()) {
     job::set_variable(variables, "TRIBUTARY_RDMA_POLICY", rdma_policy_);
   }
+  const auto own_number = std::find(own.ranks().begin(), own.ranks().end(), rank);
+  for (const auto& [name, value] :
+       job::for_torch({.rank = rank,
+       .ranks = job_.ranks(),
+       .local_rank = static_cast<std::uint32_t>(own_number - own.ranks().begin()),
+       .local_ranks = static_cast<std::uint32_t>(own.ranks_size()),
+       .master_address = job_.master_address(),
+       .master_port = job_.master_port()})) {
+    job::set_variable(variables, name, value);
+  }
   // The user's variables are set last, so that they take precedence.
   for (const messages::Variable& variable : job_.variables()) {
     job::set_variable(variables, variable.name(), variable.value());

@@ -81,7 +81,8 @@ public:
                 {.grace = options.grace,
                  .start_limit = options.start_limit,
                  .version = service::program_version,
-                 .secret = secret_},
+                 .secret = secret_,
+                 .nodes_have_names = options.reach != Reach::namespaces},
                 net::steady_now()),
         daemons_(
             io_, options, launch_.job(), secret_,

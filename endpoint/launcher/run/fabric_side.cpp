@@ -111,12 +111,28 @@ void FabricSide::say_whether_ranks_reach_it(const fabric::Allocation& allocation
 }
 
 std::string FabricSide::offload(fabric::Allocation& allocation) const {
-  OffloadLibrary library = offload_library(options_.command.front());
-  if (library.name.empty()) {
-    return {};
-  }
+  OffloadLibrary library = offload_library(options_.command, options_.directory, options_.mpi);
   if (!allocation.notes.empty()) {
     return options_.require_offload ? allocation.notes.front() : std::string();
+  }
+  if (library.unknown) {
+    if (options_.require_offload) {
+      return fmt::format("which MPI library {} uses is not found; --mpi ompi or --mpi mpich names "
+                         "it, --mpi none is for a program that uses the host library itself",
+                         options_.command.front());
+    }
+    launch_.expect_mpi(control::MpiUse::unseen);
+  }
+  if (options_.require_offload) {
+    for (const char* const name : {"TRIBUTARY_MPI_REQUIRE", "TRIBUTARY_TORCH_REQUIRE"}) {
+      messages::Value& require = allocation.values.emplace_back();
+      require.set_name(name);
+      require.set_use(messages::Value::ENVIRONMENT);
+      require.set_text("1");
+    }
+  }
+  if (library.name.empty()) {
+    return {};
   }
   if (!library.preload) {
     return options_.require_offload ? fmt::format("{} is neither beside tributary-run nor in {}",
@@ -125,10 +141,7 @@ std::string FabricSide::offload(fabric::Allocation& allocation) const {
   }
   allocation.values.push_back(std::move(*library.preload));
   if (options_.require_offload) {
-    messages::Value& require = allocation.values.emplace_back();
-    require.set_name("TRIBUTARY_MPI_REQUIRE");
-    require.set_use(messages::Value::ENVIRONMENT);
-    require.set_text("1");
+    launch_.expect_mpi(control::MpiUse::required);
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
 
 extern char** environ;
 
@@ -33,7 +34,15 @@ Examples:
   tributary-run --hostfile hosts.txt --ppn 4 ./app    other machines, through ssh: a node a line, NAME:RANKS
   tributary-run --namespaces ns1:2,ns2:2 ./app          stand-in nodes: network namespaces of this machine
   salloc -N 4 tributary-run --ppn 8 ./app          nodes of a Slurm allocation, through srun
+  tributary-run -n 4 python3 app.py                  with mpi4py; --mpi where its MPI library is not found
   tributary-run -n 4 --env OMP_NUM_THREADS=2 --tag-output ./app --its-own-options)";
+
+MpiChoice choice_of(std::string_view word) {
+  return word == "ompi"    ? MpiChoice::open_mpi
+         : word == "mpich" ? MpiChoice::mpich
+         : word == "none"  ? MpiChoice::none
+                           : MpiChoice::found;
+}
 
 std::string content_of(const std::string& file) {
   std::ifstream in(file);
@@ -76,6 +85,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
   std::vector<std::string> variables;
   bool here = false;
   bool no_offload = false;
+  std::string mpi = "auto";
   terminal::ManagerOptions manager;
 
   CLI::App app(help_head, "tributary-run");
@@ -141,10 +151,21 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
                  "Largest number of groups at a time, of a new job")
       ->capture_default_str()
       ->group("Fabric manager");
-  CLI::Option* const required = app.add_flag("--require-offload", o.require_offload,
-                                             "Do not run without the fabric manager; otherwise "
-                                             "ranks then run without reductions in the network")
-                                    ->group("Fabric manager");
+  terminal::one_of(
+      app.add_option(
+          "--mpi", mpi,
+          "MPI library of the program, whose reductions go to the network. auto: the one "
+          "that a program of the command, or its mpi4py, is linked with; none: the "
+          "program uses the host library itself"),
+      {"auto", "ompi", "mpich", "none"})
+      ->capture_default_str()
+      ->group("Fabric manager");
+  CLI::Option* const required =
+      app.add_flag("--require-offload", o.require_offload,
+                   "Fail without the fabric manager, without an MPI library to reduce for, and "
+                   "when no rank calls MPI_Init; otherwise ranks then run without reductions in "
+                   "the network")
+          ->group("Fabric manager");
   app.add_flag("--no-offload", no_offload, "Do not ask the fabric manager at all")
       ->group("Fabric manager")
       ->excludes(required);
@@ -216,6 +237,7 @@ std::optional<Options> read_options(int argc, char** argv, int& exit_code) {
     return o;
   }
   o.offload = !no_offload;
+  o.mpi = choice_of(mpi);
   std::error_code ignored;
   if (o.directory.empty()) {
     o.directory = std::filesystem::current_path(ignored).string();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "endpoint/launcher/job/node_list.hpp"
+#include "endpoint/launcher/run/offload_library.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -44,6 +45,7 @@ struct Options {
   // For the fabric manager.
   bool offload = true;
   bool require_offload = false;
+  MpiChoice mpi = MpiChoice::found;
   std::optional<std::string> manager;
   std::optional<std::string> token;
   std::optional<std::string> certificate_authority;

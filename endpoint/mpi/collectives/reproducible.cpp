@@ -17,12 +17,6 @@ namespace {
 
 using States = std::vector<tributary_repsum_state>;
 
-Plan plan() {
-  return plan_reduction(Operator::sum, Element::float64,
-                        {.wide_frames = false, .reproducible = true})
-      .plan;
-}
-
 /// The operators and the datatype.
 struct Handles {
   MPI_Op sum;
@@ -49,35 +43,42 @@ const Handles& handles() {
   return made.of(*Runtime::get());
 }
 
-States states_of(const void* in, std::size_t count) {
+std::size_t number(MPI_Count count) { return static_cast<std::size_t>(count); }
+
+States states_of(const void* in, const Plan& plan, std::size_t count) {
   States states(count);
-  to_frames(plan(), static_cast<const std::byte*>(in), count,
+  to_frames(plan, static_cast<const std::byte*>(in), count,
             reinterpret_cast<std::byte*>(states.data()));
   return states;
 }
-void doubles_of(const States& states, void* out, std::size_t count) {
-  from_frames(plan(), reinterpret_cast<const std::byte*>(states.data()), count,
+States states_of(const void* in, const Summands& summands) {
+  return states_of(in, summands.plan, number(summands.count));
+}
+void sums_of(const States& states, const Plan& plan, void* out, std::size_t count) {
+  from_frames(plan, reinterpret_cast<const std::byte*>(states.data()), count,
               static_cast<std::byte*>(out));
 }
 
-std::size_t number(MPI_Count count) { return static_cast<std::size_t>(count); }
-
-/// Whether the datatype consists of doubles.
-bool has_doubles(Element element) {
-  return element == Element::float64 || element == Element::complex128;
+/// Whether the datatype consists of floats or doubles.
+bool has_floats(Element element) {
+  return element == Element::float32 || element == Element::complex64 ||
+         element == Element::float64 || element == Element::complex128;
 }
 
 } // namespace
 
-MPI_Count doubles_in(MPI_Count count, MPI_Datatype datatype) {
-  return count * static_cast<MPI_Count>(numbers_of(element_of(datatype, Operator::sum)));
+Summands summands_in(MPI_Count count, MPI_Datatype datatype) {
+  const Plan plan = plan_reduction(Operator::sum, element_of(datatype, Operator::sum),
+                                   {.wide_frames = false, .reproducible = true})
+                        .plan;
+  return {count * static_cast<MPI_Count>(plan.numbers), plan};
 }
 
 bool is_to_be_reproducible(const Reduction& call) {
   Runtime* const runtime = Runtime::get();
   if (runtime == nullptr || !runtime->settings().reproducible || call.count == 0 ||
       operator_of(call.op) != Operator::sum ||
-      !has_doubles(element_of(call.datatype, Operator::sum))) {
+      !has_floats(element_of(call.datatype, Operator::sum))) {
     return false;
   }
   const Communicator* const communicator = runtime->of(call.comm);
@@ -85,67 +86,78 @@ bool is_to_be_reproducible(const Reduction& call) {
          !is_refused(call, communicator->rank(), communicator->size());
 }
 
-int reproducible_allreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm) {
-  States states = states_of(in == MPI_IN_PLACE ? out : in, number(count));
+int reproducible_allreduce(const void* in, void* out, const Summands& summands, MPI_Comm comm) {
+  const MPI_Count count = summands.count;
+  States states = states_of(in == MPI_IN_PLACE ? out : in, summands);
   const int answer = allreduce_by_library(MPI_IN_PLACE, states.data(), count, handles().state,
                                           handles().sum_of(count), comm);
   if (answer == MPI_SUCCESS) {
-    doubles_of(states, out, number(count));
+    sums_of(states, summands.plan, out, number(count));
   }
   return answer;
 }
 
-int reproducible_reduce(const void* in, void* out, MPI_Count count, int root, MPI_Comm comm) {
+int reproducible_reduce(const void* in, void* out, const Summands& summands, int root,
+                        MPI_Comm comm) {
+  const MPI_Count count = summands.count;
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  States states = states_of(in == MPI_IN_PLACE ? out : in, number(count));
+  States states = states_of(in == MPI_IN_PLACE ? out : in, summands);
   const int answer = reduce_by_library(rank == root ? MPI_IN_PLACE : states.data(),
                                        rank == root ? states.data() : nullptr, count,
                                        handles().state, handles().sum_of(count), root, comm);
   if (answer == MPI_SUCCESS && rank == root) {
-    doubles_of(states, out, number(count));
+    sums_of(states, summands.plan, out, number(count));
   }
   return answer;
 }
 
-int reproducible_reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Comm comm) {
+int reproducible_reduce_scatter_block(const void* in, void* out, const Summands& summands,
+                                      MPI_Comm comm) {
+  const MPI_Count count = summands.count;
   int size = 0;
   PMPI_Comm_size(comm, &size);
-  const States states = states_of(in == MPI_IN_PLACE ? out : in, number(count) * number(size));
+  const States states =
+      states_of(in == MPI_IN_PLACE ? out : in, summands.plan, number(count) * number(size));
   States mine(number(count));
   const int answer = reduce_scatter_block_by_library(
       states.data(), mine.data(), count, handles().state, handles().sum_of(count), comm);
   if (answer == MPI_SUCCESS) {
-    doubles_of(mine, out, number(count));
+    sums_of(mine, summands.plan, out, number(count));
   }
   return answer;
 }
 
 int reproducible_reduce_scatter(const Reduction& call) {
-  const ScaledCounts scaled(call.counts, doubles_in(1, call.datatype));
+  const Summands each = summands_in(1, call.datatype);
+  const ScaledCounts scaled(call.counts, each.count);
   const BlockCounts counts = scaled.counts();
   int rank = 0;
   PMPI_Comm_rank(call.comm, &rank);
   const MPI_Count total = counts.total();
-  const States states = states_of(call.in == MPI_IN_PLACE ? call.out : call.in, number(total));
+  const States states =
+      states_of(call.in == MPI_IN_PLACE ? call.out : call.in, each.plan, number(total));
   States mine(number(counts.of(rank)));
   const int answer = reduce_scatter_by_library(states.data(), mine.data(), counts.array(),
                                                handles().state, handles().sum_of(total), call.comm);
   if (answer == MPI_SUCCESS) {
-    doubles_of(mine, const_cast<void*>(call.out), mine.size());
+    sums_of(mine, each.plan, const_cast<void*>(call.out), mine.size());
   }
   return answer;
 }
 
-int reproducible_iallreduce(const void* in, void* out, MPI_Count count, MPI_Comm comm,
+int reproducible_iallreduce(const void* in, void* out, const Summands& summands, MPI_Comm comm,
                             MPI_Request* request) {
-  auto states = std::make_shared<States>(states_of(in == MPI_IN_PLACE ? out : in, number(count)));
+  const MPI_Count count = summands.count;
+  auto states = std::make_shared<States>(states_of(in == MPI_IN_PLACE ? out : in, summands));
   MPI_Request inner = MPI_REQUEST_NULL;
   const int answer = iallreduce_by_library(MPI_IN_PLACE, states->data(), count, handles().state,
                                            handles().sum_of(count), comm, &inner);
   if (answer == MPI_SUCCESS) {
     auto one = Pending::of_process().add(request);
-    one->finish = [states, out, count] { doubles_of(*states, out, number(count)); };
+    one->finish = [states, out, summands] {
+      sums_of(*states, summands.plan, out, number(summands.count));
+    };
     one->inner = inner;
   }
   return answer;
@@ -160,7 +172,8 @@ int reproducible_init(const Reduction& call, MPI_Info info, MPI_Request* request
   PMPI_Comm_size(call.comm, &size);
   PMPI_Comm_rank(call.comm, &rank);
   const Extent extent = extent_of(call, rank, size);
-  const MPI_Count each = doubles_in(1, call.datatype);
+  const Summands one = summands_in(1, call.datatype);
+  const MPI_Count each = one.count;
   const std::size_t taken = extent.take * number(each);
   const std::size_t given = extent.elements * number(each);
   const MPI_Count count = call.count * each;
@@ -171,12 +184,12 @@ int reproducible_init(const Reduction& call, MPI_Info info, MPI_Request* request
   const MPI_Op sum = handles().sum_of(count);
   void* const out = const_cast<void*>(call.out);
   const void* const in = call.in == MPI_IN_PLACE ? call.out : call.in;
-  steps.before = [all, in, given] { // stay in place: the MPI library has their address
-    to_frames(plan(), static_cast<const std::byte*>(in), given,
+  steps.before = [all, in, given, plan = one.plan] { // in place: the MPI library has their address
+    to_frames(plan, static_cast<const std::byte*>(in), given,
               reinterpret_cast<std::byte*>(all->data()));
   };
-  steps.after = [all, mine, counts, out, taken, scatters] { // the counts stay in place, too
-    doubles_of(scatters ? *mine : *all, out, taken);
+  steps.after = [all, mine, counts, out, taken, scatters, plan = one.plan] { // the counts, too
+    sums_of(scatters ? *mine : *all, plan, out, taken);
   };
   switch (kind) {
   case Kind::reduce_scatter_block:

@@ -1,9 +1,9 @@
 #include "endpoint/mpi/model/arithmetic.hpp"
 
 #include "endpoint/library/operators.hpp"
+#include "endpoint/library/repsum_states.hpp"
 #include "tributary/reduce/float_format.hpp"
 #include "tributary/reduce/integer.hpp"
-#include "tributary/reduce/repsum.hpp"
 #include "tributary/reduce/sum_environment.hpp"
 #include "tributary/reduce/wide_extreme.hpp"
 #include "tributary/reduce/wide_tuple.hpp"
@@ -93,43 +93,6 @@ template <typename With> void with_pair(Element element, With&& with) {
   }
 }
 
-// Reproducible sums.
-
-tributary_repsum_state state_of(const reduce::ReproducibleSum& sum) {
-  tributary_repsum_state state{};
-  for (std::size_t i = 0; i < 4; ++i) {
-    state.limbs[i] = static_cast<std::int64_t>(sum.limbs[i]);
-  }
-  state.m = sum.m;
-  return state;
-}
-reduce::ReproducibleSum sum_of(const tributary_repsum_state& state) {
-  reduce::ReproducibleSum sum;
-  for (std::size_t i = 0; i < 4; ++i) {
-    sum.limbs[i] = static_cast<std::uint64_t>(state.limbs[i]);
-  }
-  sum.m = state.m;
-  return sum;
-}
-
-void combine_states(std::byte* total, const std::byte* part, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::byte* const at = total + i * sizeof(tributary_repsum_state);
-    const auto mine = sum_of(load<tributary_repsum_state>(at));
-    const auto theirs =
-        sum_of(load<tributary_repsum_state>(part + i * sizeof(tributary_repsum_state)));
-    reduce::Accumulator accumulator;
-    accumulator.payload = mine.limbs;
-    accumulator.m = mine.m;
-    reduce::Contribution contribution;
-    contribution.payload = theirs.limbs;
-    contribution.m = theirs.m;
-    contribution.op = reduce::Opcode::flt_repsum;
-    reduce::flt_repsum(accumulator, contribution);
-    store(at, state_of({.limbs = accumulator.payload, .m = accumulator.m}));
-  }
-}
-
 // Numbers.
 
 template <typename T, typename Function>
@@ -138,18 +101,6 @@ void for_each(std::byte* total, const std::byte* part, std::size_t count, Functi
     std::byte* const at = total + i * sizeof(T);
     store<T>(at, function(load<T>(at), load<T>(part + i * sizeof(T))));
   }
-}
-
-// Floats are added and converted as in a switch: rounding to nearest, with subnormal numbers,
-// whatever mode the thread has set.
-
-/// Runs it in the floating-point state of switches. What it computes it reads from memory and
-/// leaves there (sum_environment.hpp).
-template <typename Work> [[gnu::noinline]] void with_floats_as_in_switches(Work&& work) {
-  const reduce::NativeSums environment({.op = reduce::Opcode::flt_sum_nearest},
-                                       reduce::Flush::nothing);
-  work();
-  static_cast<void>(environment.raised()); // keeps all of it before the state is restored
 }
 
 /// By the code for wide frames, which compares bits.
@@ -185,7 +136,7 @@ bool combine_integers(reduce::Opcode op, std::byte* total, const std::byte* part
 template <typename T, typename Format>
 bool combine_floats(reduce::Opcode op, std::byte* total, const std::byte* part, std::size_t count) {
   if (op == reduce::Opcode::flt_sum_nearest) {
-    with_floats_as_in_switches(
+    reduce::with_floats_as_in_switches(
         [&] { for_each<T>(total, part, count, [](T a, T b) { return a + b; }); });
     return true;
   }
@@ -219,15 +170,10 @@ void to_frames(const Plan& plan, const std::byte* user, std::size_t count, std::
     case 4: to_logical<std::uint32_t>(user, count, frames); return;
     default: to_logical<std::uint64_t>(user, count, frames); return;
     }
-  case Conversion::reproducible:
-    for (std::size_t i = 0; i < count; ++i) {
-      store(frames + i * sizeof(tributary_repsum_state),
-            state_of(reduce::to_reproducible(load<double>(user + i * sizeof(double)))));
-    }
-    return;
+  case Conversion::reproducible: library::make_states(user, plan.user_bytes, count, frames); return;
   case Conversion::min_pair:
   case Conversion::max_pair:
-    with_floats_as_in_switches([&] {
+    reduce::with_floats_as_in_switches([&] {
       with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
         pairs_to_frames<Value, Tuple>(plan, user, count, frames);
       });
@@ -240,15 +186,10 @@ void from_frames(const Plan& plan, const std::byte* frames, std::size_t count, s
   switch (plan.conversion) {
   case Conversion::none:
   case Conversion::logical: std::memcpy(user, frames, count * plan.user_bytes); return;
-  case Conversion::reproducible:
-    for (std::size_t i = 0; i < count; ++i) {
-      store(user + i * sizeof(double), reduce::to_double(sum_of(load<tributary_repsum_state>(
-                                           frames + i * sizeof(tributary_repsum_state)))));
-    }
-    return;
+  case Conversion::reproducible: library::read_states(frames, count, plan.user_bytes, user); return;
   case Conversion::min_pair:
   case Conversion::max_pair:
-    with_floats_as_in_switches([&] {
+    reduce::with_floats_as_in_switches([&] {
       with_pair(plan.element, [&]<typename Value, typename Tuple>(Value, Tuple) {
         pairs_from_frames<Value, Tuple>(plan, frames, count, user);
       });
@@ -276,7 +217,8 @@ bool combine(int type, int op, std::byte* total, const std::byte* part, std::siz
   case TRIBUTARY_DOUBLE: return combine_floats<double, reduce::Binary64>(*code, total, part, count);
   case TRIBUTARY_MINMAXLOC_INT64:
   case TRIBUTARY_MINMAXLOC_DOUBLE: return combine_tuples(*code, total, part, count);
-  case TRIBUTARY_REPSUM_STATE: combine_states(total, part, count); return true;
+  case TRIBUTARY_REPSUM_STATE: // no job has 2^23 ranks
+    return library::add_states(total, part, count) == count;
   default: return false;
   }
 }

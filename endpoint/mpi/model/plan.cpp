@@ -111,7 +111,8 @@ Verdict plan_reduction(Operator op, Element element, const Abilities& abilities)
   if (numbers_of(element) > 1 && op != Operator::sum) {
     return refused(Reason::datatype_not_carried); // only sums are those of the parts
   }
-  if (op == Operator::sum && type == TRIBUTARY_DOUBLE && abilities.reproducible) {
+  if (op == Operator::sum && (type == TRIBUTARY_DOUBLE || type == TRIBUTARY_FLOAT) &&
+      abilities.reproducible) {
     type = TRIBUTARY_REPSUM_STATE;
     call = TRIBUTARY_REPSUM;
     conversion = Conversion::reproducible;

@@ -6,8 +6,8 @@
 //   SUM             64-bit integers         int64                    yes              yes
 //                   shorter integers        the same width           -                yes
 //                   float64                 float64                  yes              yes
-//                   float64, reproducible   repsum states, 40 bytes  yes              yes
 //                   float32                 float32                  -                yes
+//                   both, reproducible      repsum states, 40 bytes  yes              yes
 //                   complex numbers         their two parts, each as a float64 or float32
 //   MIN MAX         int64, float64          the same                 yes              yes
 //                   others                  the same                 -                yes
@@ -52,7 +52,7 @@ struct Verdict {
 /// The abilities of a group, and the program's options.
 struct Abilities {
   bool wide_frames = false;  ///< the group has them
-  bool reproducible = false; ///< sums of doubles have to be
+  bool reproducible = false; ///< sums of floats and doubles have to be
   bool nan_wins = true;      ///< in MIN, MAX, MINLOC and MAXLOC; false: a number wins
 };
 

@@ -12,9 +12,9 @@
 
 namespace collectives = tributary::mpi::collectives;
 using collectives::BlockCounts;
-using collectives::doubles_in;
 using collectives::operator_by_library;
 using collectives::signature;
+using collectives::summands_in;
 using tributary::mpi::Kind;
 
 namespace {
@@ -33,7 +33,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype,
     return MPI_SUCCESS;
   }
   return collectives::is_to_be_reproducible({Kind::allreduce, in, out, count, datatype, op, comm})
-             ? collectives::reproducible_allreduce(in, out, doubles_in(count, datatype), comm)
+             ? collectives::reproducible_allreduce(in, out, summands_in(count, datatype), comm)
              : by_library();
 }
 
@@ -52,7 +52,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype, MP
   }
   return collectives::is_to_be_reproducible(
              {Kind::reduce, in, out, count, datatype, op, comm, root})
-             ? collectives::reproducible_reduce(in, out, doubles_in(count, datatype), root, comm)
+             ? collectives::reproducible_reduce(in, out, summands_in(count, datatype), root, comm)
              : by_library();
 }
 
@@ -72,7 +72,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
   }
   return collectives::is_to_be_reproducible(
              {Kind::reduce_scatter_block, in, out, count, datatype, op, comm})
-             ? collectives::reproducible_reduce_scatter_block(in, out, doubles_in(count, datatype),
+             ? collectives::reproducible_reduce_scatter_block(in, out, summands_in(count, datatype),
                                                               comm)
              : by_library();
 }
@@ -122,7 +122,7 @@ int iallreduce(const void* in, void* out, MPI_Count count, MPI_Datatype datatype
     return MPI_SUCCESS;
   }
   return collectives::is_to_be_reproducible({Kind::iallreduce, in, out, count, datatype, op, comm})
-             ? collectives::reproducible_iallreduce(in, out, doubles_in(count, datatype), comm,
+             ? collectives::reproducible_iallreduce(in, out, summands_in(count, datatype), comm,
                                                     request)
              : by_library();
 }

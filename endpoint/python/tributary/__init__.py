@@ -11,13 +11,16 @@ manager; rdma reads and writes memory of other hosts; results reads results of t
 """
 
 from . import rdma, results
-from ._forms import BFLOAT16, MINMAXLOC_DOUBLE, MINMAXLOC_INT64, REPSUM_STATE, bfloat16, from_bfloat16
+from ._forms import (
+    BFLOAT16, MINMAXLOC_DOUBLE, MINMAXLOC_INT64, REPSUM_STATE, bfloat16, from_bfloat16, from_repsum, repsum, repsum_add,
+)
 from ._library import TributaryError
 from .host import Group, Host, Request, Result
 from .manager import Manager, ManagerError
 
 __all__ = [
     "BFLOAT16", "MINMAXLOC_DOUBLE", "MINMAXLOC_INT64", "REPSUM_STATE", "Group", "Host", "Manager", "ManagerError",
-    "Request", "Result", "TributaryError", "bfloat16", "from_bfloat16", "rdma", "results",
+    "Request", "Result", "TributaryError", "bfloat16", "from_bfloat16", "from_repsum", "rdma", "repsum",
+    "repsum_add", "results",
 ]
 __version__ = "0.1.0"

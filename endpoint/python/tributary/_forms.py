@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._library import OPERATORS, TYPES
+from ._library import OPERATORS, TYPES, check, ffi, lib
 
 Array = npt.NDArray[Any]
 
@@ -74,6 +74,44 @@ def bfloat16(values: npt.ArrayLike) -> Array:
     rounded = ((bits + (0x7FFF + ((bits >> 16) & 1)).astype(np.uint32)) >> 16).astype(np.uint16)
     is_nan = (bits & 0x7FFFFFFF) > 0x7F800000
     return np.where(is_nan, np.uint16(0x7FC0), rounded).astype(np.uint16).view(BFLOAT16)
+
+
+def repsum(values: npt.ArrayLike) -> Array:
+    """Reproducible sums of one number each, of float64 or float32: an array of REPSUM_STATE, of the same shape."""
+    given = as_plain(values)
+    states = np.empty(given.shape, REPSUM_STATE)
+    check(lib.tributary_repsum_make(address(given), form_of(given), given.size, _states(states)))
+    return states
+
+
+def repsum_add(total: Array, part: Array) -> Array:
+    """Adds the states of `part` to those of `total`, in any order with the same bits; returns `total`."""
+    check_writable(total, "total")
+    given = as_plain(part)
+    if total.dtype != REPSUM_STATE or (given.dtype, given.shape) != (total.dtype, total.shape):
+        raise ValueError(f"total has the shape {total.shape} of {total.dtype}, and part {given.shape} of {given.dtype}; "
+                         "give two arrays of REPSUM_STATE of one shape")
+    if np.may_share_memory(total, given):
+        given = given.copy()
+    check(lib.tributary_repsum_add(_states(total), _states(given), given.size))
+    return total
+
+
+def from_repsum(states: Array, dtype: npt.DTypeLike = np.float64) -> Array:
+    """What the sums are, rounded to float64 or float32."""
+    given, numbers = as_plain(states), np.empty(states.shape, dtype)
+    if given.dtype != REPSUM_STATE:
+        raise TypeError(f"an array of {given.dtype} has no reproducible sums; give one of REPSUM_STATE")
+    check(lib.tributary_repsum_read(_states(given), given.size, address(numbers), form_of(numbers)))
+    return numbers
+
+
+def address(array: Array) -> Any:
+    return ffi.cast("void*", array.ctypes.data)
+
+
+def _states(array: Array) -> Any:
+    return ffi.cast("struct tributary_repsum_state*", array.ctypes.data)
 
 
 def from_bfloat16(array: Array) -> npt.NDArray[np.float32]:

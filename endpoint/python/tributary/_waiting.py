@@ -74,6 +74,14 @@ class Handle:
         finally:
             self._back()
 
+    def during(self, call: Callable[[Any], int]) -> int:
+        """The result of `call` with the pointer, which stays open meanwhile. For any thread."""
+        self._waiting.append(None)
+        try:
+            return call(self.pointer)
+        finally:
+            self._back()
+
     def aside(self, call: Callable[[], int]) -> int:
         """The result of `call`, run on a thread of its own. Ctrl-C closes the host: nothing else can end `call`."""
         self._waiting.append(None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._forms import Array, as_plain, check_writable, form_of, operator_of
+from ._forms import Array, address, as_plain, check_writable, form_of, operator_of
 from ._library import DEFINED, RESULTS, TributaryError, check, ffi, lib, text_of
 from ._waiting import Handle, deadline_of
 
@@ -82,6 +82,11 @@ class Host:
     def progress(self) -> None:
         check(lib.tributary_progress(self.handle), self.handle)
 
+    def wake(self) -> None:
+        """Ends a call that waits: it raises TributaryError, named "INTERRUPTED", and its operation continues; it is
+        the error's `request`. Where none waits, the next one ends so. For any thread, at any time."""
+        check(self._own.during(lib.tributary_wake))
+
     def join(self, tree: int, rank: int, size: int, **options: Any) -> Group:
         """A group on a tree that the switches' files have. Options: struct tributary_group_options."""
         wanted = ffi.new("struct tributary_group_options*", lib.tributary_group_defaults())
@@ -149,32 +154,39 @@ class Group:
     def allreduce_start(self, array: npt.ArrayLike, op: str = "sum", out: Array | None = None) -> Request:
         given, taken = _buffers(array, out)
         return self._start(lib.tributary_allreduce_start,
-                           (_data(given), _data(taken), given.size, form_of(given), operator_of(op)), taken, given)
+                           (address(given), address(taken), given.size, form_of(given), operator_of(op)), taken, given)
 
     def reduce(self, array: npt.ArrayLike, to_rank: int, op: str = "sum",
                timeout: float | None = None) -> Array | None:
         """The same, at one rank; None at the others."""
         deadline = deadline_of(timeout)
-        given, taken = _buffers(array, None)
-        request = self._start(lib.tributary_reduce_start,
-                              (_data(given), _data(taken), given.size, form_of(given), operator_of(op), to_rank),
-                              taken if self.rank == to_rank else None, given)
-        return request._wait(deadline).value
+        return self.reduce_start(array, to_rank, op)._wait(deadline).value
+
+    def reduce_start(self, array: npt.ArrayLike, to_rank: int, op: str = "sum", out: Array | None = None) -> Request:
+        given, taken = _buffers(array, out)
+        return self._start(lib.tributary_reduce_start,
+                           (address(given), address(taken), given.size, form_of(given), operator_of(op), to_rank),
+                           taken if self.rank == to_rank else None, given)
 
     def broadcast(self, array: Array, from_rank: int, timeout: float | None = None) -> Array:
         """Writes the array of one rank into the arrays of all ranks."""
         deadline = deadline_of(timeout)
-        check_writable(array, "the array")
-        request = self._start(lib.tributary_broadcast_start,
-                              (_data(array), array.size, form_of(array), from_rank), array)
-        value = request._wait(deadline).value
+        value = self.broadcast_start(array, from_rank)._wait(deadline).value
         assert value is not None
         return value
+
+    def broadcast_start(self, array: Array, from_rank: int) -> Request:
+        check_writable(array, "the array")
+        return self._start(lib.tributary_broadcast_start,
+                           (address(array), array.size, form_of(array), from_rank), array)
 
     def barrier(self, timeout: float | None = None) -> None:
         """Returns when all members have called it."""
         deadline = deadline_of(timeout)
-        self._start(lib.tributary_barrier_start, (), None)._wait(deadline)
+        self.barrier_start()._wait(deadline)
+
+    def barrier_start(self) -> Request:
+        return self._start(lib.tributary_barrier_start, (), None)
 
     def _start(self, call: Any, arguments: tuple[Any, ...], value: Array | None, *kept: Array) -> Request:
         request = ffi.new("struct tributary_request**")
@@ -303,10 +315,6 @@ def _buffers(array: npt.ArrayLike, out: Array | None) -> tuple[Array, Array]:
     if np.may_share_memory(given, out) and given.ctypes.data != out.ctypes.data:
         given = given.copy()
     return given, out
-
-
-def _data(array: Array) -> Any:
-    return ffi.cast("void*", array.ctypes.data)
 
 
 NO_TREE = DEFINED["TRIBUTARY_NO_TREE"]

@@ -128,4 +128,12 @@ using NativeSums = LibrarySums;
 
 #endif
 
+/// Runs `work` with floats as switches have them: rounding to nearest, with subnormal numbers,
+/// whatever mode the thread has set. What it computes it reads from memory and leaves there.
+template <typename Work> [[gnu::noinline]] void with_floats_as_in_switches(Work&& work) {
+  const NativeSums environment({.op = Opcode::flt_sum_nearest}, Flush::nothing);
+  work();
+  static_cast<void>(environment.raised()); // keeps all of it before the state is restored
+}
+
 } // namespace tributary::reduce

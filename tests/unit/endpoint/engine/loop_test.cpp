@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 namespace tributary::engine::test {
 namespace {
 
@@ -65,11 +69,61 @@ TEST_F(LoopTest, ALinkThatIsDownEndsARoundAndGoesOnLater) {
 
 TEST_F(LoopTest, AnAnswerIsNotLookedForBeforeItCanBeThere) {
   const TimeNs began = net::steady_now();
-  EXPECT_TRUE(loop.wait_for_answer(lock, [&] { return !protocol.polled.empty(); }));
+  EXPECT_EQ(loop.wait_for_answer(lock, [&] { return !protocol.polled.empty(); }),
+            Loop::Answer::done);
   constexpr std::uint64_t pause_ns = 50'000; // at a link that has nothing to wait on
   EXPECT_GE(elapsed_ns(protocol.polled.front(), began), pause_ns);
-  EXPECT_FALSE(loop.wait_for_answer(
-      lock, [] { return false; }, net::steady_now()));
+  EXPECT_EQ(loop.wait_for_answer(
+                lock, [] { return false; }, net::steady_now()),
+            Loop::Answer::timed_out);
+}
+
+TEST_F(LoopTest, AWaitIsWokenByAnotherThread) {
+  link.make_waitable();
+  std::thread other([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    loop.wake();
+  });
+  EXPECT_EQ(loop.wait_for_answer(lock, [] { return false; }), Loop::Answer::woken);
+  other.join();
+  EXPECT_EQ(loop.wait_for_answer(
+                lock, [] { return false; }, net::steady_now() + 1'000'000),
+            Loop::Answer::timed_out)
+      << "a wake ends one wait";
+}
+
+TEST_F(LoopTest, AWakeIsKeptForTheNextWaitWhoseAnswerIsNotThere) {
+  link.make_waitable();
+  loop.wake();
+  loop.wake();
+  EXPECT_EQ(loop.wait_for_answer(lock, [] { return true; }), Loop::Answer::done);
+  const TimeNs began = net::steady_now();
+  EXPECT_FALSE(loop.wait_until(
+      lock, [] { return false; }, began + 5'000'000))
+      << "other waits are not woken";
+  EXPECT_GE(elapsed_ns(net::steady_now(), began), 5'000'000U);
+  EXPECT_EQ(loop.wait_for_answer(lock, [] { return false; }), Loop::Answer::woken);
+}
+
+TEST_F(LoopTest, NoWakeIsLostHoweverItMeetsAWait) {
+  link.make_waitable();
+  std::atomic<int> seen{0};
+  constexpr int times = 2000;
+  std::thread other([&] {
+    for (int n = 0; n < times; ++n) {
+      loop.wake();
+      while (seen.load() <= n) {
+        std::this_thread::yield();
+      }
+    }
+  });
+  for (int n = 0; n < times; ++n) {
+    EXPECT_EQ(loop.wait_for_answer(
+                  lock, [] { return false; }, net::steady_now() + 10 * ns_per_second),
+              Loop::Answer::woken);
+    seen = n + 1;
+  }
+  other.join();
 }
 
 /// How often a wait checks for frames before it sleeps, on a link that is never readable.

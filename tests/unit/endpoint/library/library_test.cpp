@@ -242,6 +242,22 @@ TEST_F(LibraryTest, MembersThatCallDifferentOperatorsAreBothNamed) {
   }
 }
 
+TEST_F(LibraryTest, AWaitThatIsWokenLeavesTheRequestValid) {
+  const std::int64_t in = 1;
+  std::int64_t out[2] = {};
+  tributary_request* request[2] = {};
+  tributary_allreduce_start(group[0], &in, &out[0], 1, TRIBUTARY_INT64, TRIBUTARY_SUM, &request[0]);
+  std::thread other([this] { EXPECT_EQ(tributary_wake(host[0]), TRIBUTARY_OK); });
+  EXPECT_EQ(tributary_wait(&request[0], -1, nullptr), TRIBUTARY_ERR_INTERRUPTED);
+  other.join();
+  ASSERT_NE(request[0], nullptr);
+  EXPECT_EQ(tributary_wait(&request[0], 1000, nullptr), TRIBUTARY_ERR_TIMEOUT) << "once";
+  tributary_allreduce_start(group[1], &in, &out[1], 1, TRIBUTARY_INT64, TRIBUTARY_SUM, &request[1]);
+  wait_both(request, result);
+  EXPECT_EQ(out[0], 2);
+  EXPECT_EQ(tributary_wake(nullptr), TRIBUTARY_ERR_ARGUMENT);
+}
+
 TEST_F(LibraryTest, WaitThatTimesOutSaysForWhomAndLeavesTheRequestValid) {
   const std::int64_t in = 1;
   std::int64_t out[2] = {};
@@ -629,12 +645,12 @@ TEST(LibraryHandles, NullIsAnsweredAndExplained) {
 }
 
 TEST(LibraryNames, EveryErrorSaysWhatToDo) {
-  for (int code = 0; code >= TRIBUTARY_ERR_PEER_QUARANTINED; --code) {
+  for (int code = 0; code >= TRIBUTARY_ERR_INTERRUPTED; --code) {
     EXPECT_NE(std::string(tributary_error_string(code)), "not an error code of libtributary")
         << code;
   }
   EXPECT_EQ(std::string(tributary_error_string(1)), "not an error code of libtributary");
-  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_PEER_QUARANTINED - 1)),
+  EXPECT_EQ(std::string(tributary_error_string(TRIBUTARY_ERR_INTERRUPTED - 1)),
             "not an error code of libtributary");
   EXPECT_EQ(std::string(tributary_result_name(TRIBUTARY_INT_OVERFLOW)), "integer overflow");
   EXPECT_EQ(std::string(tributary_result_name(2)), "unknown");

@@ -80,6 +80,98 @@ TEST_F(Launched, WarnsOnceOfRanksThatBeginAgain) {
   EXPECT_EQ(errors(), "");
 }
 
+TEST_F(Launched, SaysOnceThatNothingReducesForRanksWhoseMpiWasNotFound) {
+  launch.expect_mpi(MpiUse::unseen);
+  run();
+  EXPECT_EQ(errors(), "");
+  for (const std::uint32_t rank : {2U, 3U}) {
+    messages::FromNode message;
+    message.mutable_connected()->set_rank(rank);
+    launch.said(1, message, now());
+  }
+  const std::string said = errors();
+  EXPECT_NE(said.find("rank 2 on ns2 has begun MPI"), std::string::npos) << said;
+  EXPECT_NE(said.find("which MPI library app uses was not found; --mpi"), std::string::npos);
+  EXPECT_EQ(said.find("rank 3"), std::string::npos) << said;
+}
+
+TEST_F(Launched, FailsWhenNoRankCallsMpiInitWhereOneHasTo) {
+  launch.expect_mpi(MpiUse::required);
+  run();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ended(rank);
+  }
+  EXPECT_EQ(errors(), "") << "the last one may still";
+  ended(3);
+  EXPECT_NE(errors().find("no rank has called MPI_Init"), std::string::npos);
+  EXPECT_EQ(launch.exit_code(), 1);
+  EXPECT_EQ(sent_to(0, Kind::kFinish).size(), 1U);
+  launch.lost(0, "closed", now());
+  launch.lost(1, "closed", now());
+  EXPECT_TRUE(launch.over());
+}
+
+TEST_F(Launched, OneRankThatCalledMpiInitIsEnough) {
+  launch.expect_mpi(MpiUse::required);
+  run();
+  messages::FromNode message;
+  message.mutable_connected()->set_rank(1);
+  launch.said(0, message, now());
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    ended(rank);
+  }
+  EXPECT_EQ(errors(), "");
+  EXPECT_EQ(launch.exit_code(), 0);
+}
+
+TEST_F(Launched, AFailureBeforeMpiInitIsTheReasonOfTheEnd) {
+  launch.expect_mpi(MpiUse::required);
+  run();
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    ended(rank);
+  }
+  ended(3, 3 << 8);
+  const std::string said = errors();
+  EXPECT_NE(said.find("ended with exit code 3"), std::string::npos) << said;
+  EXPECT_EQ(said.find("MPI_Init"), std::string::npos) << said;
+  EXPECT_EQ(launch.exit_code(), 3);
+}
+
+/// What ranks are given as the address of rank 0.
+messages::Job job_with_master(bool nodes_have_names, const std::string& ip) {
+  TimeNs time{ns_per_second};
+  Launch launch(job_of_four(),
+                {.silent_after = {}, .version = "1", .nodes_have_names = nodes_have_names}, time);
+  messages::FromNode message;
+  message.mutable_hello()->set_protocol(messages::launch_protocol);
+  message.mutable_hello()->set_version("1");
+  message.mutable_hello()->set_free_port(4711);
+  messages::Interface& down = *message.mutable_hello()->add_interfaces();
+  down.set_ip("10.9.9.9");
+  message.mutable_hello()->add_interfaces()->set_up(true); // without an IP address
+  messages::Interface& up = *message.mutable_hello()->add_interfaces();
+  up.set_up(true);
+  up.set_ip(ip);
+  launch.said(0, message, time);
+  launch.said(1, message, time);
+  launch.allocated({}, {}, time);
+  for (const Order& order : launch.take_orders()) {
+    if (order.message.has_job()) {
+      return order.message.job();
+    }
+  }
+  ADD_FAILURE() << "no job was sent";
+  return {};
+}
+
+TEST(Master, IsReachedByTheNameOfItsNodeOrOnStandInNodesByAnAddress) {
+  EXPECT_EQ(job_with_master(true, "10.0.0.1").master_address(), "ns1");
+  EXPECT_EQ(job_with_master(true, "10.0.0.1").master_port(), 4711U);
+  EXPECT_EQ(job_with_master(false, "10.0.0.1").master_address(), "10.0.0.1");
+  EXPECT_EQ(job_with_master(false, "").master_address(), "");
+  EXPECT_EQ(job_with_master(false, "").master_port(), 0U);
+}
+
 TEST_F(Launched, RefusesAnotherVersion) {
   messages::FromNode message = hello();
   message.mutable_hello()->set_version("2");

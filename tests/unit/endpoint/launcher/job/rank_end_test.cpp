@@ -1,4 +1,3 @@
-#include "endpoint/launcher/job/mpi_library.hpp"
 #include "endpoint/launcher/job/rank_end.hpp"
 
 #include <gtest/gtest.h>
@@ -33,16 +32,6 @@ TEST(EndPhase, NamesRankNodeAndProcess) {
   EXPECT_EQ(text_of(end_with(exit_with(2))), "rank 3 on ns2 (process 4711) ended with exit code 2");
   EXPECT_NE(text_of(end_with(0, true, false)).find("without MPI_Finalize"), std::string::npos);
   EXPECT_NE(text_of(end_with(40)).find("signal 40"), std::string::npos);
-}
-
-TEST(MpiLibrary, IsKnownByWhatAProgramNeeds) {
-  const std::string elf = "\x7F"
-                          "ELF....";
-  EXPECT_EQ(mpi_library_of(elf + std::string("libmpi.so.40\0libc.so.6", 22)), MpiLibrary::open_mpi);
-  EXPECT_EQ(mpi_library_of(elf + std::string("libmpich.so.12\0libc.so.6", 24)), MpiLibrary::mpich);
-  EXPECT_EQ(mpi_library_of(elf + "libc.so.6"), MpiLibrary::none);
-  EXPECT_EQ(mpi_library_of("#!/bin/sh\n# libmpi.so.40"), MpiLibrary::none);
-  EXPECT_EQ(mpi_library_of(""), MpiLibrary::none);
 }
 
 } // namespace

@@ -47,6 +47,24 @@ TEST(RankEnvironment, TellsOpenMpiOfCrowding) {
   EXPECT_EQ(value_of(for_open_mpi({}), "OMPI_MCA_schizo"), "^orte");
 }
 
+TEST(RankEnvironment, TellsRanksOfTorchWhoTheyAreAndWhereTheFirstIs) {
+  const RankFacts rank{.rank = 5,
+                       .ranks = 8,
+                       .local_rank = 1,
+                       .local_ranks = 4,
+                       .master_address = "10.0.0.1",
+                       .master_port = 4711};
+  EXPECT_EQ(for_torch(rank), (Variables{{"RANK", "5"},
+                                        {"WORLD_SIZE", "8"},
+                                        {"LOCAL_RANK", "1"},
+                                        {"LOCAL_WORLD_SIZE", "4"},
+                                        {"MASTER_ADDR", "10.0.0.1"},
+                                        {"MASTER_PORT", "4711"}}));
+  EXPECT_EQ(value_of(for_torch({.rank = 0, .ranks = 1}), "MASTER_ADDR"), "none");
+  EXPECT_TRUE(is_of_another_launcher("TORCHELASTIC_RUN_ID"));
+  EXPECT_TRUE(travels("GLOO_SOCKET_IFNAME"));
+}
+
 TEST(RankEnvironment, ReadsVariablesOfTheCommandLine) {
   const Variables own{{"HOME", "/root"}, {"EMPTY", ""}};
   EXPECT_EQ(variable_from("A=b=c", own), (std::pair<std::string, std::string>("A", "b=c")));

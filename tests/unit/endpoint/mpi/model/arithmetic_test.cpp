@@ -174,6 +174,19 @@ TEST(Arithmetic, ReproducibleSumsHaveTheBitsOfNoOrder) {
   EXPECT_TRUE(ordinary_differs) << "the values show nothing";
 }
 
+TEST(Arithmetic, ReproducibleSumsOfFloatsKeepWhatCancelsInAnyOrder) {
+  std::vector<float> values{3e9F, 1.0F, -3e9F, 1e-40F, 0.1F, 7.0F};
+  std::sort(values.begin(), values.end());
+  const Plan sum = plan(Operator::sum, Element::float32, true);
+  const float first = reduced<float>(sum, values);
+  EXPECT_EQ(first, static_cast<float>(8.0 + static_cast<double>(0.1F)));
+  do {
+    const float again = reduced<float>(sum, values);
+    ASSERT_EQ(std::memcmp(&again, &first, sizeof first), 0);
+  } while (std::next_permutation(values.begin(), values.end()));
+  EXPECT_EQ(reduced<float>(sum, {1e-40F, 1e-40F}), 2e-40F) << "subnormal numbers stay";
+}
+
 [[gnu::noinline]] double product_and_sum(double a, double b, double c) { return a * b + c; }
 
 TEST(Arithmetic, OfTheBuildRoundsAProductBeforeItAdds) {

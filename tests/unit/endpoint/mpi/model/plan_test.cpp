@@ -43,8 +43,16 @@ TEST(Plan, PlacesAreOfPairsAlone) {
             Reason::datatype_not_carried);
 }
 
-TEST(Plan, OnlySumsOfDoublesAreMadeReproducible) {
+TEST(Plan, OnlySumsOfFloatsAreMadeReproducible) {
   const Abilities reproducible{.wide_frames = true, .reproducible = true};
+  const Verdict floats = plan_reduction(Operator::sum, Element::float32, reproducible);
+  EXPECT_EQ(floats.plan.op, TRIBUTARY_REPSUM);
+  EXPECT_EQ(floats.plan.user_bytes, 4U);
+  EXPECT_EQ(floats.plan.frame_bytes, sizeof(tributary_repsum_state));
+  EXPECT_EQ(
+      plan_reduction(Operator::sum, Element::float32, {.wide_frames = false, .reproducible = true})
+          .reason,
+      Reason::none);
   EXPECT_EQ(plan_reduction(Operator::sum, Element::float64, reproducible).plan.op,
             TRIBUTARY_REPSUM);
   EXPECT_EQ(plan_reduction(Operator::min, Element::float64, reproducible).plan.op,
@@ -79,7 +87,10 @@ TEST(Plan, ComplexNumbersAreTwoNumbersAndHaveOnlySums) {
   const Abilities reproducible{.wide_frames = true, .reproducible = true};
   EXPECT_EQ(plan_reduction(Operator::sum, Element::complex128, reproducible).plan.op,
             TRIBUTARY_REPSUM);
-  EXPECT_EQ(plan_reduction(Operator::sum, Element::complex64, reproducible).plan.op, TRIBUTARY_SUM);
+  const Plan parts = plan_reduction(Operator::sum, Element::complex64, reproducible).plan;
+  EXPECT_EQ(parts.op, TRIBUTARY_REPSUM);
+  EXPECT_EQ(parts.user_bytes, 4U);
+  EXPECT_EQ(parts.numbers, 2U);
   for (std::size_t o = 0; o + 1 < operator_count; ++o) {
     const auto op = static_cast<Operator>(o);
     for (const Element element : {Element::complex64, Element::complex128}) {
