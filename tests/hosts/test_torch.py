@@ -45,6 +45,7 @@ class Stand(MpiCluster):
         environment = {
             "PYTHONPATH": str(ROOT / "endpoint" / "python"), "TRIBUTARY_LIBRARY": str(self.lab.binaries.library),
             "GLOO_SOCKET_IFNAME": PLAIN, "USE_LIBUV": "0", "OMP_NUM_THREADS": "1", "TRIBUTARY_TORCH_TUNING": "always",
+            "PYTHONFAULTHANDLER": "1",
             **{key: str(value) for key, value in variables.items()},
         }  # fmt: skip
         return launching.start(self.lab, *where, "--mpi", "none", "--grace", "20s", "--namespaces",

@@ -180,7 +180,8 @@ def end(code=0):
         import tributary.torch
 
         said["statistics"] = tributary.torch.statistics()
-    print(json.dumps(said), flush=True)
+    # With its end: print writes that of a long line by itself, behind what another rank wrote.
+    print(json.dumps(said) + "\n", end="", flush=True)
     sys.exit(code)
 
 

@@ -47,11 +47,12 @@ class Handle:
 
     @property
     def is_closed(self) -> bool:
-        return self._pointer is None
+        """Also where the program ends: handlers of its end that were registered before the host run after its own."""
+        return self._pointer is None or not self._finalizer.alive
 
     @property
     def pointer(self) -> Any:
-        if self._pointer is None:
+        if self.is_closed:
             raise ValueError("the host is closed")
         return self._pointer
 

@@ -194,6 +194,9 @@ class Process:
         host = self._hosts.get("")
         if host is None:
             host = self._hosts[""] = Host(self.settings.interface, progress="thread")
+            # Handlers of the end run in reverse order: this one before the one that closes hosts.
+            atexit.unregister(self.end)
+            atexit.register(self.end)
         wait = int(self.settings.join_seconds * 1e6)
         group = self.engine.call(lambda: host.join_named(f"torch {name}", node, len(leaders), wait_usec=wait))
         self._stems[leaders] = group
