@@ -16,13 +16,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from outside import begin, fail, say  # noqa: E402
+from outside import begin, fail, run_isolated, say  # noqa: E402
 from platforms import options as platform_options  # noqa: E402
 from tributary import isolation  # noqa: E402
 from tributary.mpi_cluster import MpiCluster, Stand  # noqa: E402
 from tributary.mpi_nodes import FABRIC, PLAIN  # noqa: E402
 from tributary.network import CommandFailed, shell, without_offloads  # noqa: E402
-from tributary.switch import Binaries, StartFailed  # noqa: E402
+from tributary.daemon import StartFailed  # noqa: E402
+from tributary.switch import Binaries  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # that of Debian's torch
 PROGRAMS = (
@@ -76,6 +77,7 @@ def arguments():
     add("--build", type=Path, metavar="DIR", help="take the programs from there as they are")
     add("--inside", action="store_true", help=argparse.SUPPRESS)
     add("--result", type=int, help=argparse.SUPPRESS)  # the descriptor of --output's file
+    add("--drawing", type=int, help=argparse.SUPPRESS)  # and of --plot's
     options = parser.parse_args()
     if not 2 <= options.ranks <= 16:
         parser.error("--ranks: from 2 to 16")
@@ -90,10 +92,16 @@ def outside(options):
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
         return fail("python3-torch is not installed: run 'scripts/setup --torch'")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1, 1 << 20)
+    try:
+        drawing = options.plot.open("w", encoding="utf-8") if options.plot else None  # the file system is different inside
+    except OSError as error:
+        return fail(f"--plot {options.plot}: {error.strerror}")
+    more = [drawing.fileno()] if drawing else []
     return begin(
         Path(__file__), [*PROGRAMS, library()], options,
         ["--seed", str(seed), "--ranks", str(options.ranks), "--steps", str(options.steps), "--rate", str(options.rate),
-         *(["--plot", str(options.plot.absolute())] if options.plot else [])],
+         *(["--plot", str(options.plot), "--drawing", str(*more)] if drawing else [])],
+        lambda command, descriptors: run_isolated(command, [*descriptors, *more]),
     )  # fmt: skip
 
 
@@ -191,7 +199,6 @@ def plot(options, results):
 
     script = f"""{data}
         set terminal svg size 900,380 font "sans-serif,12" background "white" noenhanced
-        set output "{options.plot}"
         set multiplot layout 1,2
         set grid linecolor rgb "#dddddd"
         set xlabel "step"
@@ -201,7 +208,7 @@ def plot(options, results):
         set yrange [0:*]
         plot {curves(1 + len(names))}
     """
-    subprocess.run(["gnuplot"], input=script, text=True, check=True)
+    subprocess.run(["gnuplot"], input=script, text=True, stdout=options.drawing, check=True)
     say(f"plot: {options.plot}")
 
 
