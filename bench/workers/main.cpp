@@ -3,7 +3,7 @@
 // workers.
 //
 //   bench-workers                             1 to 16 workers one after the other on one thread
-//   bench-workers --threads --workers 1,2 concurrently, a processor for each worker
+//   bench-workers --threads --workers 1,2     concurrently, a processor for each worker
 //   bench-workers --op flt_sum_nearest        another operation
 //   bench-workers --skewed                    leaves that send in different orders
 //   bench-workers --unsorted                  ports that cannot bring frames to their worker
@@ -20,8 +20,8 @@
 // worker that writes it again, a part of the ring's; where it begins a reduction two more, which is
 // rare: the worker with the engine mostly has a contribution of its own before). `--line-cycles` is
 // the cost of one with some overlap. Numbers of workers take turns; the quickest round is reported
-// for each, because other load only adds. Exit codes: 0, 1 a result is missing
-// or wrong without a drop, 2 usage.
+// for each, because other load only adds. Exit codes: 0, 1 a result is missing or wrong without a
+// drop, 2 usage.
 
 #include "bench/workers/measure.hpp"
 

@@ -158,7 +158,7 @@ void Worker::run() {
   publisher_.enter(index_);
   iteration_began_ = TscClock::cycles();
   now_ = clock_.at(iteration_began_);
-  mailbox_.open(); // before anything that a task may change, too
+  mailbox_.open(); // first: until then a task runs on its caller, and may change the same state
   for (auto& part : parts_) {
     adopt_published(*part);
   }
